@@ -107,6 +107,20 @@ TEST_CASE("rows by number") {
     same_on_card("bincount", [](auto const& i) { return bincount<7>(i); }, ids);
   }
 }
+TEST_CASE("scans and folds by a functor along a cut go from card to card") {
+  using Pieces = Sharded<0, GpuDevice<0>, GpuDevice<1>, GpuDevice<2>>;
+  auto const last = host_device([] LOCUS_HOST_DEVICE(float a, float b) { return b > 0 ? b : a; });
+  for (std::int64_t const n : {2, 7, 1030}) {
+    auto const x = drawn<float>(n, 8, -9, 4);
+    Array<float, 1, Pieces> const pieces(x);
+    Array<float, 1, Pieces> r(n);
+    auto const done = testing::count([&] { r = scan<0>(pieces, last, 7); });
+    CHECK(done.fallbacks == 0);
+    CHECK(done.all_reduces == 1);
+    CHECK(bits_of(r) == bits_of(eval(scan<0>(x, last, 7))));
+    CHECK(fetch(reduce<0>(pieces, last, 7)) == fetch(reduce<0>(x, last, 7)));
+  }
+}
 TEST_CASE("scans of lines") {
   for (std::int64_t const n : sizes) {
     auto const x = drawn<float>(n, 5, 1, 9);

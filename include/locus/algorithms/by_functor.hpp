@@ -5,10 +5,11 @@
 #include <type_traits>  // is_invocable_r
 #include <utility>      // forward, move
 
-#include <locus/algorithms/functor_op.hpp>  // scan_by_op, reduce_by_op
-#include <locus/algorithms/scan.hpp>        // exclusive
-#include <locus/core/macros.hpp>            // LOCUS_MODE
-#include <locus/expr/operand.hpp>           // tensor_operand, number
+#include <locus/algorithms/functor_op.hpp>         // scan_by_op, reduce_by_op
+#include <locus/algorithms/functor_pieces_op.hpp>  // scan_of_pieces_by_op
+#include <locus/algorithms/scan.hpp>               // exclusive, is_cut_along
+#include <locus/core/macros.hpp>                   // LOCUS_MODE
+#include <locus/expr/operand.hpp>                  // tensor_operand, number
 
 namespace locus {
 
@@ -34,14 +35,26 @@ consteval bool folds_lines() {
                 "number of that type");
   return has_axis && has_functor && has_number;
 }
+/// means: x lies in pieces along Axis, and totals of its elements travel in an all-reduce
+template <int Axis, class X>
+consteval bool folds_pieces() {
+  return is_cut_along<Axis, expression_of_t<X>>() && !is_complex_v<element_of_t<X>>;
+}
 inline namespace LOCUS_MODE {
 template <int Axis, bool Exclusive, bool HasInitial, class X, class F, class T>
 constexpr auto scan_by(X&& x, F f, T initial) {
   constexpr int rank = expression_of_t<X>::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   using E = element_of_t<X>;
-  using op = scan_by_op<axis, F, E, Exclusive, HasInitial>;
-  return call(op{{std::move(f), internal::checked_number<compute_t<E>>(initial)}},
-              std::forward<X>(x));
+  auto const first = internal::checked_number<compute_t<E>>(initial);
+  if constexpr (folds_pieces<axis, X>()) {
+    auto pieces = as_operand<void>(std::forward<X>(x));
+    auto const totals = call(totals_by_op<axis, F, E>{{f, compute_t<E>(0)}}, pieces);
+    using op = scan_of_pieces_by_op<axis, F, E, Exclusive, HasInitial>;
+    return call(op{{std::move(f), first}}, std::move(pieces), totals);
+  } else {
+    using op = scan_by_op<axis, F, E, Exclusive, HasInitial>;
+    return call(op{{std::move(f), first}}, std::forward<X>(x));
+  }
 }
 }  // namespace LOCUS_MODE
 }  // namespace algorithms
@@ -52,13 +65,15 @@ inline namespace LOCUS_MODE {
 ///        Axis axes. scan<0>(x, f, initial): each line begins with initial; scan<0>(x, f, initial,
 ///        exclusive): without element j
 /// shape: that of x, and its element type; f gets floats for halves
-/// device: as x, which is whole, or in pieces along another axis; a GPU where f has a kernel for it:
-///         a struct with LOCUS_OPERATION, or host_device(f)
-/// cost:  one launch; no fusion. The host reads x once on one thread and twice on several, a GPU twice
-/// fails: at compile time, for an axis outside the rank, an f of other arguments, or pieces along Axis; no
-///        derivative
+/// device: as x, which is whole or in pieces; a GPU where f has a kernel for it: a struct with
+///         LOCUS_OPERATION, or host_device(f). Along a cut the totals of the pieces travel in an
+///         all-reduce (so -0.0 becomes 0.0), and each replica goes on from those in front
+/// cost:  one launch, two and an all-reduce along a cut, where a computed x is computed for each of
+///        them; no fusion. The host reads x once on one thread and twice on several, a GPU twice
+/// fails: at compile time, for an axis outside the rank, an f of other arguments, or pieces of complex
+///        numbers along Axis; no derivative
 /// units: f is associative: a line is folded in chunks whose length depends on that of the line, so the
-///        bits are the same on host and cards, for any number of threads
+///        bits are the same on host and cards, for any number of threads; a cut changes them
 /// after: std::inclusive_scan, std::exclusive_scan
 template <int Axis, tensor_operand X, class F>
   requires(!operand<F>)
@@ -82,7 +97,8 @@ constexpr auto scan(X&& x, F f, N initial, exclusive_t) {
 
 /// means: r[a..., b...] = f(... f(f(initial, x[a..., 0, b...]), x[a..., 1, b...]) ..., x[a..., n - 1,
 ///        b...]); initial, where the line has no element
-/// shape: that of x without Axis     device, cost, fails, units: as scan
+/// shape: that of x without Axis     device, cost, fails, units: as scan; along a cut each replica has the
+///        whole result
 /// after: std::reduce. <locus/thrust.hpp> has reduce(x, f, initial), outside of plans
 template <int Axis, tensor_operand X, class F, number N>
   requires(!operand<F>)
@@ -90,9 +106,13 @@ constexpr auto reduce(X&& x, F f, N initial) {
   if constexpr (algorithms::folds_lines<Axis, X, F, N>()) {
     constexpr int rank = expression_of_t<X>::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
     using T = element_of_t<X>;
-    using op = algorithms::reduce_by_op<axis, F, T>;
-    return call(op{{std::move(f), internal::checked_number<compute_t<T>>(initial)}},
-                std::forward<X>(x));
+    auto const first = internal::checked_number<compute_t<T>>(initial);
+    if constexpr (algorithms::folds_pieces<axis, X>()) {
+      auto const totals =
+          call(algorithms::totals_by_op<axis, F, T>{{f, compute_t<T>(0)}}, std::forward<X>(x));
+      return call(algorithms::fold_of_totals_by_op<axis, F, T>{{std::move(f), first}}, totals);
+    } else
+      return call(algorithms::reduce_by_op<axis, F, T>{{std::move(f), first}}, std::forward<X>(x));
   }
 }
 

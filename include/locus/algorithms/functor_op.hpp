@@ -42,14 +42,24 @@ struct same_start {
   }
 };
 
+/// The fold of line i is number i of the results.
+template <class Fold, class T>
+struct put_result {
+  T* r;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i, typename Fold::total t) const {
+    r[i] = Fold::finish(t);
+  }
+};
+
 namespace host {
 inline namespace LOCUS_MODE {
 
-/// means: r[o, c] = the fold of start and x[o, 0 ... n - 1, c], in chunks, as scans have them
-/// shape: x (outer, n, inner), r (outer, inner)
-template <class Fold, class T>
-void reduce_lines(T const* x, T* r, std::int64_t outer, std::int64_t n, std::int64_t inner,
-                  typename Fold::total start, Fold const& fold) {
+/// means: put(i, the fold of start and x[o, 0 ... n - 1, c]), i = o inner + c, in chunks, as scans have
+///        them
+/// shape: x (outer, n, inner)
+template <class Fold, class T, class Put>
+void reduce_lines(T const* x, std::int64_t outer, std::int64_t n, std::int64_t inner,
+                  typename Fold::total start, Fold const& fold, Put const& put) {
   using total = typename Fold::total;
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
   workspace<total> const memory(outer * chunks * inner);
@@ -68,7 +78,7 @@ void reduce_lines(T const* x, T* r, std::int64_t outer, std::int64_t n, std::int
     total t = start;
     for (std::int64_t k = 0; k < chunks; ++k)
       t = fold.combine(t, totals[(i / inner * chunks + k) * inner + i % inner]);
-    r[i] = fold.finish(t);
+    put(i, t);
   }
 }
 
@@ -138,10 +148,11 @@ struct reduce_by_op : functor_rule<Axis, F, T, true> {
     c.axis = found[0] > Axis ? found[0] - 1 : found[0];
     return c;
   }
+  using put = put_result<typename base::fold, T>;
   void host(call_context const&, tile<T> r, tile<T const> x) const {
     around_axis const of(x, Axis);
-    host::reduce_lines<typename base::fold>(x.data, r.data, of.outer, of.n, of.inner,
-                                            this->start().start, {this->f});
+    host::reduce_lines<typename base::fold>(x.data, of.outer, of.n, of.inner, this->start().start,
+                                            {this->f}, put{r.data});
   }
   void card(card_context& here, tile<T> r, tile<T const> x) const
     requires folds_on_cards<F>;
@@ -152,29 +163,30 @@ namespace cards {
 inline namespace LOCUS_MODE {
 
 /// Number i of (outer, inner): the fold of start and of the chunks of a line.
-template <class Fold, class T>
+template <class Fold, class Put>
 struct line_ends {
   std::int64_t chunks, inner;
   typename Fold::total start;
   typename Fold::total const* totals;
-  T* r;
   Fold fold;
+  Put put;
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     auto t = start;
     for (std::int64_t k = 0; k < chunks; ++k)
       t = fold.combine(t, totals[(i / inner * chunks + k) * inner + i % inner]);
-    r[i] = fold.finish(t);
+    put(i, t);
   }
 };
 /// means: as host::reduce_lines, bit for bit
-template <class Fold, class T>
-void reduce_lines(card_context& here, T const* x, T* r, std::int64_t outer, std::int64_t n,
-                  std::int64_t inner, typename Fold::total start, Fold const& fold) {
+template <class Fold, class T, class Put>
+void reduce_lines(card_context& here, T const* x, std::int64_t outer, std::int64_t n,
+                  std::int64_t inner, typename Fold::total start, Fold const& fold,
+                  Put const& put) {
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
   auto* const totals = here.take<typename Fold::total>(outer * chunks * inner);
   here.each(outer * chunks * inner,
             chunk_folds<Fold, false, T>{chunk, chunks, n, inner, x, totals, fold});
-  here.each(outer * inner, line_ends<Fold, T>{chunks, inner, start, totals, r, fold});
+  here.each(outer * inner, line_ends<Fold, Put>{chunks, inner, start, totals, fold, put});
 }
 
 }  // namespace LOCUS_MODE
@@ -194,8 +206,8 @@ void reduce_by_op<Axis, F, T>::card(card_context& here, tile<T> r, tile<T const>
   requires folds_on_cards<F>
 {
   around_axis const of(x, Axis);
-  cards::reduce_lines<typename base::fold>(here, x.data, r.data, of.outer, of.n, of.inner,
-                                           this->start().start, {this->f});
+  cards::reduce_lines<typename base::fold>(here, x.data, of.outer, of.n, of.inner,
+                                           this->start().start, {this->f}, put{r.data});
 }
 #endif
 

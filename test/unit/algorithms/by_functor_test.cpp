@@ -80,6 +80,10 @@ void check(X const& x, There const& there, F const& f, int first) {
     }
   CHECK(right);
 }
+template <int R, int Axis, class T>
+auto cut_of(Tensor<T, Dextents<3>> const& x) {
+  return Tensor<T, Dextents<3>, replicas::cut<R, Axis>>(x);
+}
 template <class Where, class T, class F>
 void check_sizes(F const& f, int first) {
   std::int64_t const sizes[][3] = {{1, 1, 1},  {2, 0, 3},    {1, 255, 1}, {2, 257, 2},
@@ -115,6 +119,36 @@ TEST_CASE("scans and folds have the order and the numbers of a loop") {
     check<1>(x, pieces, last_set{}, 5);
     static_assert(device_of<decltype(reduce<1>(pieces, last_set{}, 1.))>.is_sharded());
   });
+}
+TEST_CASE("pieces along the axis go on from the totals of the pieces in front") {
+  on_backends([](backends::machine const& m) {
+    if (m.gpus > 0 && m.gpus < 4) return;
+    auto const each_cut = [](auto const& x, auto const& f, int first) {
+      check<0>(x, cut_of<2, 0>(x), f, first);
+      check<0>(x, cut_of<4, 0>(x), f, first);
+      check<1>(x, cut_of<3, 1>(x), f, first);
+      check<2>(x, cut_of<2, 2>(x), f, first);
+    };
+    std::int64_t const sizes[][3] = {{9, 5, 4}, {2, 1, 3}, {0, 4, 1}, {1, 700, 2}, {1030, 3, 2}};
+    for (auto const& s : sizes) {
+      CAPTURE(s[0]);
+      CAPTURE(s[1]);
+      Dextents<3> const extents(s[0], s[1], s[2]);
+      each_cut(few<float>(extents, 4), last_set{}, 7);
+      each_cut(few<half>(extents, 5), last_set{}, 7);
+      each_cut(few<double>(extents, 6), last_set{}, 0);
+      each_cut(few<std::int32_t>(extents, 7), larger_part{10}, 3);
+      each_cut(few<std::uint8_t>(extents, 8), product_of_bits{}, 6);
+    }
+    auto large = few<std::uint64_t>(Dextents<3>(7, 2, 1), 9);
+    for (std::int64_t i = 0; i < large.size(); ++i) large.data()[i] <<= 57;
+    each_cut(large, last_set{}, 7);
+  });
+  using Pieces = Tensor<float, Extents<8, 3>, replicas::cut<4, 0>>;
+  using scanned = decltype(scan<0>(std::declval<Pieces&>(), last_set{}));
+  static_assert(plan_of<scanned>.all_reduces() == 1 && device_of<scanned>.is_sharded());
+  using folded = decltype(reduce<0>(std::declval<Pieces&>(), last_set{}, 0));
+  static_assert(plan_of<folded>.all_reduces() == 1 && !device_of<folded>.is_sharded());
 }
 TEST_CASE("a lambda of the host folds there, complex numbers too; chunks decide about the bits") {
   std::int64_t const n = 300'001;
