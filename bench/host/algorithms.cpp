@@ -93,6 +93,33 @@ void add_scans() {
 #endif
   });
 }
+/// scans of a matrix of 2^24 numbers along its rows, and along its columns
+template <int Axis>
+void add_scans_of_matrices(std::int64_t rows, std::int64_t columns) {
+  bench::add("algorithms", Axis == 1 ? "cumsum along rows" : "cumsum along columns",
+             std::to_string(rows) + " x " + std::to_string(columns), [=](bench::group& g) {
+               using Matrix = Tensor<float, Dextents<2>>;
+               auto const x =
+                   std::make_shared<Matrix>(uniform<float>(dextents<2>{rows, columns}, seed{9}));
+               auto const r = std::make_shared<Matrix>(rows, columns),
+                          s = std::make_shared<Matrix>(rows, columns);
+               g.bytes(8. * n);
+               compare(g, r, s, 1e-4);
+               g.locus([=] { *r = cumsum<Axis>(*x); });
+               if constexpr (Axis == 1)
+                 g.rival("std::inclusive_scan of each row", 3, [=] {
+                   for (float const* row = x->data(); row != x->data() + n; row += columns)
+                     std::inclusive_scan(row, row + columns, s->data() + (row - x->data()));
+                 });
+               else
+                 g.rival("a loop over rows", 0.9, [=] {
+                   float const* from = x->data();
+                   float* to = s->data();
+                   std::copy(from, from + columns, to);
+                   for (std::int64_t i = columns; i < n; ++i) to[i] = to[i - columns] + from[i];
+                 });
+             });
+}
 void add_sorts() {
   bench::add("algorithms", "sort of floats", "2^24", [](bench::group& g) {
     auto const x = floats(2), r = room<float>(), s = room<float>();
@@ -317,6 +344,8 @@ void add_rows_by_number() {
 
 bench::file const groups([] {
   add_scans();
+  add_scans_of_matrices<1>(1 << 18, 64);
+  add_scans_of_matrices<0>(1 << 12, 1 << 12);
   add_sorts();
   add_selections();
   add_counts();
