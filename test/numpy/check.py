@@ -327,7 +327,57 @@ def linspace(kind, o, rows):
     return Near(r, 4 * EPS[kind] * 3)
 
 
+def transform(f):
+    """a number of a transform is a sum of all numbers of a line"""
+    def each(kind, o, x):
+        axis = int(o['axis'])
+        n = 2 * x.shape[0] - 1 if f is np.fft.irfft else x.shape[axis]
+        y = x.astype(np.complex128 if x.dtype.kind == 'c' else np.float64)
+        r = f(y, n, axis)
+        size = np.sqrt(np.sum(abs(y) ** 2, axis, keepdims=True)) * (1 if f is np.fft.fft or f is np.fft.rfft else 1 / np.sqrt(n))
+        return Near(r, 4 * EPS[kind] * math.log2(n + 2) * size * np.ones_like(abs(r)))
+    return each
+
+
+def conditioned(f):
+    """results of matrices, as near as the condition of the first one lets them be"""
+    def each(kind, o, a, *more):
+        a = a.astype(np.float64)
+        r = f(a, *[x.astype(np.float64) for x in more])
+        bound = 8 * EPS[kind] * len(a) * np.linalg.cond(a)
+        return Near(r, bound * np.max(abs(r))) if not isinstance(r, tuple) else tuple(Near(v, bound * np.max(abs(v))) for v in r)
+    return each
+
+
+def qr(a):
+    """the diagonal of r is not negative"""
+    q, r = np.linalg.qr(a)
+    signs = np.where(np.diagonal(r) < 0, -1, 1)
+    return q * signs, r * signs[:, None]
+
+
+def largest_positive(v):
+    return v * np.sign(np.take_along_axis(v, np.argmax(abs(v), 0)[None], 0))
+
+
+def eigh(kind, o, a):
+    w, v = np.linalg.eigh(a.astype(np.float64))
+    bound = 8 * EPS[kind] * len(a) * np.max(abs(w))
+    apart = np.min(np.diff(w)) if len(w) > 1 else 1
+    return Near(w, bound), Near(largest_positive(v), 4 * bound / apart)
+
+
+def svd(kind, o, a):
+    u, s, _ = np.linalg.svd(a.astype(np.float64), full_matrices=False)
+    bound = 8 * EPS[kind] * len(a) * np.max(s)
+    apart = min([abs(p - q) for i, p in enumerate(s) for q in s[:i]] + [s[-1], 1])
+    return Near(largest_positive(u), 4 * bound / apart), Near(s, bound)
+
+
 ALGORITHMS = {
+    'fft': transform(np.fft.fft), 'ifft': transform(np.fft.ifft), 'rfft': transform(np.fft.rfft),
+    'irfft': transform(np.fft.irfft), 'solve': conditioned(np.linalg.solve), 'inv': conditioned(np.linalg.inv),
+    'cholesky': conditioned(np.linalg.cholesky), 'qr': conditioned(qr), 'eigh': eigh, 'svd': svd,
     'cumsum': cumsum, 'cumprod': cumprod,
     'cummax': lambda k, o, x: scan(x, o, np.maximum, None), 'cummin': lambda k, o, x: scan(x, o, np.minimum, None),
     'last': last_scan, 'last_fold': last_fold,
@@ -370,6 +420,8 @@ ALGORITHMS = {
     'sin': elements(np.sin, 2), 'tanh': elements(np.tanh, 4), 'floor': exact(np.floor),
     'lgamma': near_zeros(lgamma), 'digamma': near_zeros(digamma),
 }
+HOST_ALONE = {'solve', 'inv', 'cholesky', 'qr', 'eigh', 'svd'}  # a GPU has no kernel for them
+CARDS_LACK = {'fft', 'ifft', 'irfft'}  # the PTX machine's programs have no complex numbers here
 GENERATORS = {
     'eye': lambda k, o, n: np.eye(n, int(o['columns']), int(o['diagonal'])),
     'linspace': linspace,
@@ -445,7 +497,8 @@ def main():
             for name in sorted(os.listdir(folder)):
                 files += 1
                 faults += check_file(os.path.join(folder, name), counts)
-    missing = sorted((set(ALGORITHMS) | set(GENERATORS)) - set(counts))
+    elsewhere = {'cards': CARDS_LACK | HOST_ALONE, 'host': set()}.get(machine, HOST_ALONE)
+    missing = sorted((set(ALGORITHMS) | set(GENERATORS)) - set(counts) - elsewhere)
     for fault in faults[:40]:
         print(fault)
     print(f'{machine}: {sum(counts.values())} results of {len(counts)} algorithms in {files} files, '

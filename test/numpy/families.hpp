@@ -8,7 +8,8 @@
 
 namespace numpy {
 
-#define NUMPY_FAMILIES(ROW) ROW(scans) ROW(sorts) ROW(rows) ROW(folds) ROW(moves) ROW(elementwise)
+#define NUMPY_FAMILIES(ROW) \
+  ROW(scans) ROW(sorts) ROW(rows) ROW(folds) ROW(moves) ROW(elementwise) ROW(matrices)
 
 /// How operands lie: extents that a run knows, extents that the compiler knows, every second element.
 enum class lay { open, fixed, apart };

@@ -82,7 +82,7 @@ int main(int count, char** given) try {
   auto const done = locus::testing::count([&] { files = numpy::write_all(all); });
   std::printf("%d files, %lld launches, %lld steps that fell back to the host\n", files,
               static_cast<long long>(done.launches), static_cast<long long>(done.fallbacks));
-  return done.fallbacks == 0 ? 0 : 1;
+  return machine == "host" || done.fallbacks == 0 ? 0 : 1;
 } catch (std::exception const& wrong) {
   std::fprintf(stderr, "%s\n", wrong.what());
   return 1;
