@@ -46,7 +46,7 @@ struct scan_of_floats {
   [[gnu::noinline]] static void scan(four_chunks const& given) {
     four_chunks const c = given;
     doubles t = simd::load<4>(c.t);
-    for (std::int64_t i = 0; i < c.length; i += 4) put(c, i, t, elements(c, i));
+    for (std::int64_t i = 0; i < c.length; i += 4) scan_four(c, i, t, elements(c, i));
     simd::store(c.t, t);
   }
   /// means: scan of c, whose elements were kept, and fold of `next`, whose elements are kept: neither
@@ -56,13 +56,14 @@ struct scan_of_floats {
     four_chunks const c = given, next = behind;
     doubles t = simd::load<4>(c.t), u = first();
     for (std::int64_t i = 0; i < c.length; i += 4) {
-      put(c, i, t, restored(kept + 4 * i));
+      scan_four(c, i, t, restored(kept + 4 * i));
       square const s = elements(next, i);
       add(u, s);
       store(keep + 4 * i, s);
     }
     simd::store(next.t, u);
   }
+  /// means: the first fold of these: its elements are kept
   [[gnu::noinline]] static void fold_first(four_chunks const& given, float* keep) {
     four_chunks const c = given;
     doubles t = first();
@@ -99,8 +100,8 @@ struct scan_of_floats {
     return Backwards ? reversed(turned(s)) : turned(s);
   }
   /// means: the scan of the elements of s, from t on
-  LOCUS_VECTOR_FUNCTION static void put(four_chunks const& c, std::int64_t i, doubles& t,
-                                        square s) {
+  LOCUS_VECTOR_FUNCTION static void scan_four(four_chunks const& c, std::int64_t i, doubles& t,
+                                              square s) {
     LOCUS_UNROLL for (int e = 0; e < 4; ++e) {
       doubles const next = combine(t, s.row[e]);
       s.row[e] = simd::convert<float>(Exclusive ? t : next);
@@ -120,17 +121,19 @@ struct scan_of_floats {
   LOCUS_VECTOR_FUNCTION static square reversed(square const& s) {
     return {{s.row[3], s.row[2], s.row[1], s.row[0]}};
   }
+  using four = simd::vector<float, 4>;
+  using words = simd::vector<std::uint32_t, 4>;
+  using pairs = simd::vector<std::uint64_t, 2>;
+  LOCUS_VECTOR_FUNCTION static pairs low(floats a, floats b) {
+    return (pairs)simd::interleave_low((words)a.v, (words)b.v);
+  }
+  LOCUS_VECTOR_FUNCTION static pairs high(floats a, floats b) {
+    return (pairs)simd::interleave_high((words)a.v, (words)b.v);
+  }
   /// means: rows become columns
   LOCUS_VECTOR_FUNCTION static square turned(square const& s) {
-    using words = simd::vector<std::uint32_t, 4>;
-    using pairs = simd::vector<std::uint64_t, 2>;
-    auto const low = [](auto a, auto b) { return (pairs)simd::interleave_low((words)a, (words)b); };
-    auto const high = [](auto a, auto b) {
-      return (pairs)simd::interleave_high((words)a, (words)b);
-    };
-    pairs const a = low(s.row[0].v, s.row[1].v), b = high(s.row[0].v, s.row[1].v);
-    pairs const c = low(s.row[2].v, s.row[3].v), d = high(s.row[2].v, s.row[3].v);
-    using four = simd::vector<float, 4>;
+    pairs const a = low(s.row[0], s.row[1]), b = high(s.row[0], s.row[1]);
+    pairs const c = low(s.row[2], s.row[3]), d = high(s.row[2], s.row[3]);
     return {{{(four)simd::interleave_low(a, c)},
              {(four)simd::interleave_high(a, c)},
              {(four)simd::interleave_low(b, d)},

@@ -30,8 +30,8 @@ inline constexpr bool adds_in_double<scan_fold<K, float>> = scan_fold<K, float>:
 template <class Fold, bool Exclusive, bool Backwards, class T>
 struct line_in_chunks {
   using total = typename Fold::total;
-  static constexpr int lanes =
-      4;  // more would meet in one set of a cache: chunks lie powers of two apart
+  // more would meet in one set of a cache: chunks lie powers of two apart
+  static constexpr int lanes = 4;
   static constexpr std::int64_t step = Backwards ? -1 : 1;
   T const* x;
   typename Fold::result* r;
@@ -117,28 +117,32 @@ struct line_in_chunks {
       }
   }
 
+  /// means: the scan of all whole groups, two or more, from start on, which becomes where the rest
+  ///        begins; returns the first chunk of the rest
+  std::int64_t scan_groups(total& start) const {
+    workspace<float> const memory(2 * lanes * chunk);
+    float *kept = memory.data(), *keep = kept + lanes * chunk;
+    total t[lanes], next[lanes];
+    LOCUS_SCAN_LOOP(fold_first)(group(0, t), kept);
+    std::int64_t k = 0;
+    for (; has_group(k + lanes); k += lanes) {
+      start = begin_chunks(k, start, t);
+      LOCUS_SCAN_LOOP(both)(group(k, t), kept, group(k + lanes, next), keep);
+      for (int l = 0; l < lanes; ++l) t[l] = next[l];
+      float* const other = kept;
+      kept = keep, keep = other;
+    }
+    start = begin_chunks(k, start, t);
+    scan_group(k, t);
+    return k + lanes;
+  }
   /// cost:  one pass over memory: a group is folded and scanned while it is in a cache
   void scan_from(total start) const {
     if (chunks == 1) return scan<1>(0, &start);
-    total t[lanes];
     std::int64_t k = 0;
     if constexpr (by_registers)
-      if (has_group(lanes)) {
-        workspace<float> const memory(2 * lanes * chunk);
-        float *kept = memory.data(), *keep = kept + lanes * chunk;
-        total next[lanes];
-        LOCUS_SCAN_LOOP(fold_first)(group(0, t), kept);
-        for (; has_group(k + lanes); k += lanes) {
-          start = begin_chunks(k, start, t);
-          LOCUS_SCAN_LOOP(both)(group(k, t), kept, group(k + lanes, next), keep);
-          for (int l = 0; l < lanes; ++l) t[l] = next[l];
-          float* const other = kept;
-          kept = keep, keep = other;
-        }
-        start = begin_chunks(k, start, t);
-        scan_group(k, t);
-        k += lanes;
-      }
+      if (has_group(lanes)) k = scan_groups(start);
+    total t[lanes];
     for (; k < chunks; k += lanes) {
       fold_group(k, t);
       start = begin_chunks(k, start, t);
