@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check.py PROGRAM MACHINE [ROWS...]: runs the program, which writes operands and results of algorithms, and computes
+"""check.py PROGRAM MACHINE [ROWS...], or check.py --planted: runs the program, which writes operands and results of algorithms, and computes
 each result again with NumPy. Integers, places and moved elements are equal; a computed float is near the value that
 NumPy has in long double. Exit code 77, a skip, where Python has no NumPy."""
 import collections
@@ -486,7 +486,35 @@ def check_file(path, counts):
     return faults
 
 
+def find_planted():
+    """a right result passes, and each of these wrong ones does not"""
+    x = (np.arange(33) % 7 - 3.25).astype(np.float32)
+    k = np.arange(33, dtype=np.int32) % 5
+    axis = {'axis': '0'}
+    sums, order = ALGORITHMS['cumsum']('float', axis, x), ALGORITHMS['argsort']('int32', axis, k)
+    right = np.cumsum(x.astype(np.float64)).astype(np.float32)
+    wild = np.array([1, np.nan, np.inf], np.float32)
+
+    def changed(values, at, by):
+        values = values.copy()
+        values[at] += by
+        return values
+
+    faults = [what for what, found, want, kind, passes in (
+        ('sums', right, sums, 'float', True), ('a sum that is off by 1e-5', right * np.float32(1.00001), sums, 'float', False),
+        ('one sum of 33', changed(right, 32, 0.01), sums, 'float', False), ('a NaN', changed(right, 3, np.nan), sums, 'float', False),
+        ('a sum that is missing', right[:-1], sums, 'float', False), ('an order', order, order, 'int32', True),
+        ('two places', changed(changed(order, 0, 1), 1, -1), order, 'int32', False), ('NaN where it belongs', wild, wild, 'float', True),
+        ('an infinity of the other sign', -wild, wild, 'float', False), ('wrapped bytes', np.array([3], np.uint8), np.array([259]), 'uint8', True),
+        ('a moved element', np.roll(x, 1), x, 'float', False))
+              if (difference(found, want, kind) == '') != passes]
+    print('planted: ' + (', '.join(faults) or 'all found'))
+    sys.exit(1 if faults else 0)
+
+
 def main():
+    if sys.argv[1:] == ['--planted']:
+        find_planted()
     program, machine, *rows = sys.argv[1:]
     counts, faults, files = collections.Counter(), [], 0
     # files of large arrays hold one type, one way of lying in memory
