@@ -57,8 +57,9 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
   using total = typename Fold::total;
   if (outer * n * inner == 0) return;
   int const threads = threads_worth(static_cast<float>(outer * n * inner) * 1.5f);
-  // columns at once: memory is fastest by whole rows, and several threads want many tasks
-  constexpr std::int64_t most = 1024;
+  // columns at once: memory is fastest by whole rows, whose totals lie in a near cache; several threads
+  // want many tasks
+  constexpr std::int64_t most = 16384 / std::int64_t(sizeof(total));
   std::int64_t const band = threads == 1 ? most : 64;
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
                      bands = (inner + band - 1) / band, lines = outer * bands;
