@@ -52,25 +52,22 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
   using fold = kernel::reducer<R, compute_t<T>>;
   using value = typename fold::value;
   using total = typename fold::total;
-  constexpr std::int64_t block = 2048;  // ids that lie in the first cache
-  auto const fits = [=](std::int64_t j) {
+  bool good = true;
+  for (std::int64_t j = 0; j < n; ++j) {  // without a jump, on vectors
     auto const s = static_cast<std::int64_t>(ids[j]);
-    return (s >= 0) & (s < segments);
-  };
-  auto const block_fits = [=](std::int64_t first, std::int64_t end) {
-    bool good = true;  // without a jump, on vectors
-    for (; first < end; ++first) good = good & fits(first);
-    return good;
-  };
+    good = good & (s >= 0) & (s < segments);
+  }
+  if (!good)
+    for (std::int64_t j = 0; j < n; ++j) {
+      auto const s = static_cast<std::int64_t>(ids[j]);
+      if (s < 0 || s >= segments) refuse_segment(name_of_segments(R), s, position + j, segments);
+    }
   constexpr std::int64_t most = 64;  // columns of a task
-  std::int64_t const groups = (inner + most - 1) / most, all = outer * segments * inner,
-                     tasks = outer * groups;
-  // one task looks at each block just before it uses the block
-  bool good = tasks == 1 || block_fits(0, n);
+  std::int64_t const groups = (inner + most - 1) / most, all = outer * segments * inner;
   workspace<total> const memory(all);
   total* const totals = memory.data();
   auto const work = static_cast<float>(outer * n * inner + all);
-  parallel_for(good ? static_cast<int>(tasks) : 0, threads_worth(work * 1.5f), [&](int task) {
+  parallel_for(static_cast<int>(outer * groups), threads_worth(work * 1.5f), [&](int task) {
     std::int64_t const o = task / groups, first = task % groups * most,
                        width = inner - first < most ? inner - first : most;
     T const* const from = x + o * n * inner + first;
@@ -81,29 +78,18 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
     };
     for (std::int64_t s = 0; s < segments; ++s)
       for (std::int64_t w = 0; w < width; ++w) to[s * inner + w] = fold::identity();
-    for (std::int64_t j = 0; j < n;) {
-      std::int64_t const end = j + block < n ? j + block : n;
-      if (tasks == 1 && !block_fits(j, end)) {
-        good = false;
-        return;
+    if (inner == 1)
+      for (std::int64_t j = 0; j < n; ++j) add(to[static_cast<std::int64_t>(ids[j])], from[j]);
+    else
+      for (std::int64_t j = 0; j < n; ++j) {
+        total* const row = to + static_cast<std::int64_t>(ids[j]) * inner;
+        for (std::int64_t w = 0; w < width; ++w) add(row[w], from[j * inner + w]);
       }
-      if (inner == 1)
-        for (; j < end; ++j) add(to[static_cast<std::int64_t>(ids[j])], from[j]);
-      else
-        for (; j < end; ++j) {
-          total* const row = to + static_cast<std::int64_t>(ids[j]) * inner;
-          for (std::int64_t w = 0; w < width; ++w) add(row[w], from[j * inner + w]);
-        }
-    }
     for (std::int64_t s = 0; s < segments; ++s)
       for (std::int64_t w = 0; w < width; ++w)
         r[begin + s * inner + w] =
             static_cast<segment_result<R, T>>(fold::finish(to[s * inner + w], -1));
   });
-  if (good) return;
-  std::int64_t j = 0;
-  while (fits(j)) ++j;
-  refuse_segment(name_of_segments(R), static_cast<std::int64_t>(ids[j]), position + j, segments);
 }
 
 /// means: r[o, s, c] = the fold of x[o, j, c] over the j with ids[j] == s, in rising order of j
