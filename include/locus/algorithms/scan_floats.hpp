@@ -29,7 +29,8 @@ struct four_chunks {
 LOCUS_VECTORS_BEGIN
 namespace LOCUS_SPACE(host) {
 
-/// t + v or t v over the elements of a chunk, in their order, or from the last one on
+/// Folds and scans of four chunks by t + v or t v, v: the elements in their order, or from the last one
+/// on; Exclusive: a result leaves its own element out.
 template <bool Product, bool Exclusive, bool Backwards>
 struct scan_of_floats {
   using floats = simd::packet<float, 4>;

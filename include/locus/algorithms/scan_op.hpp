@@ -59,8 +59,8 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
   int const threads = threads_worth(static_cast<float>(outer * n * inner) * 1.5f);
   // columns at once: memory is fastest by whole rows, whose totals lie in a near cache; several threads
   // want many tasks
-  constexpr std::int64_t most = 16384 / std::int64_t(sizeof(total));
-  std::int64_t const band = threads == 1 ? most : 64;
+  constexpr std::int64_t most = 16384 / std::int64_t(sizeof(total)), several = 64;
+  std::int64_t const band = threads == 1 ? most : several;
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
                      bands = (inner + band - 1) / band, lines = outer * bands;
   auto const width_of = [&](std::int64_t b) {
@@ -153,7 +153,7 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
     fold_chunk(task / chunks, task % chunks, totals(task / chunks, task % chunks));
   });
   for (std::int64_t line = 0; line < lines; ++line) {
-    total t[most];
+    total t[several];
     start_line(line, t);
     for (std::int64_t k = 0; k < chunks; ++k)
       for (std::int64_t w = 0; w < width_of(line % bands); ++w) {
@@ -242,6 +242,19 @@ struct scan_op : scan_rule<K, Axis> {
   static constexpr auto pullback(G const& g, Y const& y, X const& x);
 };
 
+/// means: a step that makes totals of pieces along `axis`: terms, since each replica has its own rows
+constexpr call_cut cut_of_totals(int axis, call_axes const& found) {
+  call_cut c{.fits = found[0] == axis};
+  c.operands[0] = axis, c.terms = reduction::sum;
+  return c;
+}
+/// means: a step that scans pieces along `axis` from the totals of all of them
+constexpr call_cut cut_behind_totals(int axis, call_axes const& found) {
+  call_cut c{.fits = found[0] == axis};
+  c.operands[0] = axis, c.operands[1] = call_cut::whole, c.axis = axis;
+  return c;
+}
+
 /// means: of each line the total of each replica's piece: row k is that of replica k, rows without
 ///        a replica are 0
 /// device: x in pieces along Axis; a partial sum: each replica has its own row
@@ -259,11 +272,7 @@ struct piece_totals_op {
     return x;
   }
   static constexpr std::int64_t operations(shape, shape x) { return x.size(); }
-  static constexpr call_cut cut(call_axes const& found) {
-    call_cut c{.fits = found[0] == Axis};
-    c.operands[0] = Axis, c.terms = reduction::sum;
-    return c;
-  }
+  static constexpr call_cut cut(call_axes const& found) { return cut_of_totals(Axis, found); }
   template <class Total, class T>
   void host(call_context const& here, tile<Total> r, tile<T const> x) const {
     around_axis const of(x, Axis);
@@ -286,11 +295,7 @@ struct scan_of_pieces_op {
   using result = typename scan_fold<K, T>::result;
   static constexpr shape infer(int, shape x, shape) { return x; }
   static constexpr std::int64_t operations(shape, shape x, shape) { return 2 * x.size(); }
-  static constexpr call_cut cut(call_axes const& found) {
-    call_cut c{.fits = found[0] == Axis};
-    c.operands[0] = Axis, c.operands[1] = call_cut::whole, c.axis = Axis;
-    return c;
-  }
+  static constexpr call_cut cut(call_axes const& found) { return cut_behind_totals(Axis, found); }
   template <class Result, class T, class Total>
   void host(call_context const& here, tile<Result> r, tile<T const> x,
             tile<Total const> totals) const {

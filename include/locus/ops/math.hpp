@@ -91,9 +91,10 @@ constexpr auto cast(X&&) {
 template <tensor_operand... Xs>
   requires(sizeof...(Xs) > 0)
 constexpr auto add_n(Xs&&... xs) {
-  if constexpr (sizeof...(Xs) <= 16)
+  constexpr std::size_t most = 16;  // below max_region_values (plan/data.hpp): a step fits a kernel
+  if constexpr (sizeof...(Xs) <= most)
     return detail::elementwise(add_n_fn{}, std::forward<Xs>(xs)...);
-  else  // one step reads no more than a kernel may
+  else
     return [](auto&& a, auto&& b, auto&& c, auto&& d, auto&&... more) {
       return add_n(add_n(std::forward<decltype(a)>(a), std::forward<decltype(b)>(b),
                          std::forward<decltype(c)>(c), std::forward<decltype(d)>(d)),
