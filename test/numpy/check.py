@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check.py PROGRAM MACHINE [ROWS...], or check.py --planted: runs the program, which writes operands and results of algorithms, and computes
-each result again with NumPy. Integers, places and moved elements are equal; a computed float is near the value that
-NumPy has in long double. Exit code 77, a skip, where Python has no NumPy."""
+"""check.py PROGRAM MACHINE [ROWS...]: runs the program, which writes operands and results of algorithms, and computes each
+result again with NumPy. Integers, places and moved elements are equal; a computed float is near the value that NumPy has
+in long double. check.py --planted: wrong results are found. Exit code 77, a skip, where Python has no NumPy."""
 import collections
 import ctypes
 import ctypes.util
@@ -20,8 +20,6 @@ except ImportError:
 
 EPS = {'float': 2.0 ** -23, 'double': 2.0 ** -52, 'half': 2.0 ** -10, 'bfloat16': 2.0 ** -7,
        'complex64': 2.0 ** -23, 'complex128': 2.0 ** -52}
-
-
 KINDS = list(EPS) + ['bool', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64']
 C_LIBRARY = ctypes.CDLL(ctypes.util.find_library('m'))
 C_LIBRARY.lgamma.restype, C_LIBRARY.lgamma.argtypes = ctypes.c_double, [ctypes.c_double]
@@ -517,7 +515,7 @@ def main():
         find_planted()
     program, machine, *rows = sys.argv[1:]
     counts, faults, files = collections.Counter(), [], 0
-    # files of large arrays hold one type, one way of lying in memory
+    # archives of large arrays have one type and one layout
     large = any(int(n) > 10 ** 5 for n in rows)
     for only in [[kind, 'open'] for kind in KINDS] if large else [[]]:
         with tempfile.TemporaryDirectory() as folder:

@@ -3,12 +3,12 @@
 #pragma once
 #include <locus/ops/special_functions.hpp>
 
-#include "book.hpp"
+#include "archive.hpp"
 
 namespace numpy {
 
 template <class T, class Way>
-void elementwise(book& b) {
+void elementwise(archive& b) {
   auto const x = Way::template list<T>(b, "x"), y = Way::template list<T>(b, "y");
   b.run<Way>("equal(x,y)", [](auto const& a, auto const& c) { return a == c; }, x, y);
   if constexpr (is_boolean<T>) {

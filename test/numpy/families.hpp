@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "book.hpp"
+#include "archive.hpp"
 
 namespace numpy {
 
@@ -12,11 +12,11 @@ namespace numpy {
   ROW(scans) ROW(sorts) ROW(rows) ROW(folds) ROW(moves) ROW(elementwise) ROW(matrices)
 
 /// How operands lie: extents that a run knows, extents that the compiler knows, every second element.
-enum class lay { open, fixed, apart };
+enum class layout { open, fixed, apart };
 
 struct task {
   std::string_view type;
-  lay how = lay::open;
+  layout how = layout::open;
 };
 
 inline constexpr std::array<std::int64_t, 9> sizes = {33, 1, 257, 256, 0, 4096, 31, 255, 32};
@@ -44,27 +44,27 @@ using device = GpuDevice<0>;
 inline constexpr bool on_host = true;
 using device = CpuDevice;
 #endif
-template <class T, lay How>
-inline constexpr bool has = on_host ? How == lay::open || contains_v<T, some_types>
-                                    : How != lay::fixed && contains_v<T, some_types>;
+template <class T, layout How>
+inline constexpr bool has = on_host ? How == layout::open || contains_v<T, some_types>
+                                    : How != layout::fixed && contains_v<T, some_types>;
 
 /// means: the results of one family, if the task is one of T that lies in this way
-template <class Family, class T, lay How, std::int64_t Known>
-bool write_one(task const& t, book& b) {
+template <class Family, class T, layout How, std::int64_t Known>
+bool write_one(task const& t, archive& b) {
   if constexpr (has<T, How>)
     if (t.type == row_of(element_of_v<T>).name && t.how == How &&
         (Known == dyn || b.rows() == Known)) {
-      Family::template write<T, way<device, Known, How == lay::apart>>(b);
+      Family::template write<T, way<device, Known, How == layout::apart>>(b);
       return true;
     }
   return false;
 }
 /// false: this program has no such task
 template <class Family, class... T>
-bool write_family(task const& t, book& b, type_list<T...>) {
-  return ((write_one<Family, T, lay::open, dyn>(t, b) ||
-           write_one<Family, T, lay::fixed, fixed_rows<T>>(t, b) ||
-           write_one<Family, T, lay::apart, dyn>(t, b)) ||
+bool write_family(task const& t, archive& b, type_list<T...>) {
+  return ((write_one<Family, T, layout::open, dyn>(t, b) ||
+           write_one<Family, T, layout::fixed, fixed_rows<T>>(t, b) ||
+           write_one<Family, T, layout::apart, dyn>(t, b)) ||
           ...);
 }
 
@@ -72,11 +72,11 @@ bool write_family(task const& t, book& b, type_list<T...>) {
   namespace numpy {                                               \
   struct family_of_##name {                                       \
     template <class T, class Way>                                 \
-    static void write(book& b) {                                  \
+    static void write(archive& b) {                               \
       name<T, Way>(b);                                            \
     }                                                             \
   };                                                              \
-  bool write_##name(task const& t, book& b) {                     \
+  bool write_##name(task const& t, archive& b) {                  \
     return write_family<family_of_##name>(t, b, element_types{}); \
   }                                                               \
   }

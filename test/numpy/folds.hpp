@@ -6,12 +6,12 @@
 #include <locus/ops/statistics.hpp>
 #include <locus/ops/vectors.hpp>
 
-#include "book.hpp"
+#include "archive.hpp"
 
 namespace numpy {
 
 template <class T, class Way>
-void folds(book& b) {
+void folds(archive& b) {
   auto const x = Way::template list<T>(b, "x"), y = Way::template list<T>(b, "y");
   auto const m = Way::template matrix<T>(b, "m");
   b.run<Way>("sum(x)", [](auto const& a) { return sum(a); }, x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// main FOLDER MACHINE [ROWS...] [TYPE WAY]: writes a file of operands and results for each element type, number of rows and way of
-// lying in memory. check.py runs it.
+// main FOLDER MACHINE [ROWS...] [TYPE LAYOUT]: writes an archive of operands and results for each element type, number of
+// rows and layout. check.py runs it.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -20,21 +20,21 @@
 
 namespace numpy {
 
-#define NUMPY_DECLARE(name) bool write_##name(task const&, book&);
+#define NUMPY_DECLARE(name) bool write_##name(task const&, archive&);
 NUMPY_FAMILIES(NUMPY_DECLARE)
 #undef NUMPY_DECLARE
 
-constexpr char const* ways[] = {"open", "fixed", "apart"};
+constexpr char const* layouts[] = {"open", "fixed", "apart"};
 
 struct request {
   std::string folder;
   std::vector<std::int64_t> rows;
-  std::vector<std::string> words;  // types and ways; none: all of them
+  std::vector<std::string> words;  // types and layouts; none: all of them
   bool names(std::string_view name) const {
     return std::find(words.begin(), words.end(), name) != words.end();
   }
-  bool wants(std::string_view type, char const* way) const {
-    return words.empty() || (names(type) && names(way));
+  bool wants(std::string_view type, char const* how) const {
+    return words.empty() || (names(type) && names(how));
   }
 };
 
@@ -42,13 +42,13 @@ int write_all(request const& all) {
   int files = 0;
   for (element_row const& type : elements)
     for (std::int64_t const n : all.rows)
-      for (lay const how : {lay::open, lay::fixed, lay::apart}) {
-        char const* const way = ways[static_cast<int>(how)];
-        if (!all.wants(type.name, way)) continue;
+      for (layout const how : {layout::open, layout::fixed, layout::apart}) {
+        char const* const name = layouts[static_cast<int>(how)];
+        if (!all.wants(type.name, name)) continue;
         task const t{type.name, how};
-        book b(all.folder + "/" + std::string(type.name) + "-" + way + "-" + std::to_string(n) +
-                   ".npz",
-               n);
+        archive b(all.folder + "/" + std::string(type.name) + "-" + name + "-" + std::to_string(n) +
+                      ".npz",
+                  n);
         bool any = false;
 #define NUMPY_WRITE(name) any = write_##name(t, b) || any;
         NUMPY_FAMILIES(NUMPY_WRITE)
@@ -63,7 +63,7 @@ int write_all(request const& all) {
 }  // namespace numpy
 
 int main(int count, char** given) try {
-  if (count < 3) throw locus::error("main FOLDER MACHINE [ROWS...] [TYPE WAY]");
+  if (count < 3) throw locus::error("main FOLDER MACHINE [ROWS...] [TYPE LAYOUT]");
   std::string const machine = given[2];
   numpy::request all{given[1], {}, {}};
   for (int k = 3; k < count; ++k)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equations, factorizations and Fourier transforms. Matrices of a book have at most 64 rows.
+// Equations, factorizations and Fourier transforms. Matrices of an archive have at most 64 rows.
 #pragma once
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 #include <locus/linalg/solve.hpp>
 #include <locus/linalg/svd.hpp>
 
-#include "book.hpp"
+#include "archive.hpp"
 
 namespace numpy {
 
@@ -32,7 +32,7 @@ input<T, Dextents<2>> square(std::int64_t n, std::string_view name, bool definit
 }
 
 template <class T, class Way>
-void matrices(book& b) {
+void matrices(archive& b) {
   if (b.rows() == 0) return;
   auto const m = Way::template matrix<T>(b, "m");
   if constexpr (is_complex_v<T>) {
@@ -51,12 +51,9 @@ void matrices(book& b) {
       b.run<Way>("solve(a,m)", [](auto const& p, auto const& q) { return solve(p, q); }, a, m);
       b.run<Way>("inv(a)", [](auto const& p) { return inverse(p); }, a);
       b.run<Way>("cholesky(s)", [](auto const& p) { return cholesky(p); }, s);
-      auto const both = [](auto const& r) {
-        return std::pair(eval(result<0>(r)), eval(result<1>(r)));
-      };
-      b.run<Way>("qr(a)", [&](auto const& p) { return both(qr(p)); }, a);
-      b.run<Way>("eigh(s)", [&](auto const& p) { return both(eigh(p)); }, s);
-      b.run<Way>("svd(m)", [&](auto const& p) { return both(svd(p)); }, m);
+      b.run<Way>("qr(a)", [](auto const& p) { return results_of(qr(p)); }, a);
+      b.run<Way>("eigh(s)", [](auto const& p) { return results_of(eigh(p)); }, s);
+      b.run<Way>("svd(m)", [](auto const& p) { return results_of(svd(p)); }, m);
     }
   }
 }

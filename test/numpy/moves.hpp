@@ -7,12 +7,12 @@
 #include <locus/ops/grids.hpp>
 #include <locus/ops/stack.hpp>
 
-#include "book.hpp"
+#include "archive.hpp"
 
 namespace numpy {
 
 template <class T, class Way>
-void moves(book& b) {
+void moves(archive& b) {
   auto const x = Way::template list<T>(b, "x"), y = Way::template list<T>(b, "y");
   auto const m = Way::template matrix<T>(b, "m");
   b.run<Way>("roll(x) axis=0 by=5", [](auto const& a) { return roll<0>(a, 5); }, x);

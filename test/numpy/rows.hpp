@@ -8,12 +8,12 @@
 #include <locus/algorithms/take.hpp>
 #include <locus/algorithms/trim.hpp>
 
-#include "book.hpp"
+#include "archive.hpp"
 
 namespace numpy {
 
 template <class T, class Way>
-void rows(book& b) {
+void rows(archive& b) {
   auto const x = Way::template list<T>(b, "x");
   auto const m = Way::template matrix<T>(b, "m");
   auto const ids = Way::numbers(b, "ids", 7);

@@ -4,7 +4,7 @@
 #include <locus/algorithms/by_functor.hpp>
 #include <locus/algorithms/scan.hpp>
 
-#include "book.hpp"
+#include "archive.hpp"
 
 namespace numpy {
 
@@ -17,7 +17,7 @@ struct last_above_one {
 };
 
 template <class T, class Way>
-void scans(book& b) {
+void scans(archive& b) {
   auto const x = Way::template list<T>(b, "x");
   auto const m = Way::template matrix<T>(b, "m");
   b.run<Way>("cumsum(x) axis=0", [](auto const& a) { return cumsum<0>(a); }, x);

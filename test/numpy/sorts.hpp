@@ -11,12 +11,12 @@
 #include <locus/algorithms/top_k.hpp>
 #include <locus/algorithms/trim.hpp>
 
-#include "book.hpp"
+#include "archive.hpp"
 
 namespace numpy {
 
 template <class T, class Way>
-void sorts(book& b) {
+void sorts(archive& b) {
   auto const ids = Way::numbers(b, "ids", 7);
   if constexpr (std::is_same_v<T, float>) {  // numbers of bins have one type
     b.run<Way>("bincount(ids)", [](auto const& i) { return bincount<7>(i); }, ids);
@@ -36,40 +36,19 @@ void sorts(book& b) {
     b.run<Way>("argsort(v) axis=1", [](auto const& a) { return argsort<1>(a); }, v);
     b.run<Way>(
         "sort_by_key(w,ids) axis=0",
-        [](auto const& a, auto const& i) {
-          auto const both = sort_by_key<0>(a, i);
-          return std::pair(eval(both.first), eval(both.second));
-        },
-        w, ids);
+        [](auto const& a, auto const& i) { return sort_by_key<0>(a, i); }, w, ids);
     b.run<Way>(
         "sort_by_key(ids,w) axis=0",
-        [](auto const& i, auto const& a) {
-          auto const both = sort_by_key<0>(i, a);
-          return std::pair(eval(both.first), eval(both.second));
-        },
-        ids, w);
+        [](auto const& i, auto const& a) { return sort_by_key<0>(i, a); }, ids, w);
     if (b.rows() >= 3)
       if constexpr (Way::known == dyn || Way::known >= 3) {
         b.run<Way>(
-            "top_k(w) axis=0 k=3",
-            [](auto const& a) {
-              return std::pair(eval(result<0>(top_k<3, 0>(a))), eval(result<1>(top_k<3, 0>(a))));
-            },
-            w);
+            "top_k(w) axis=0 k=3", [](auto const& a) { return results_of(top_k<3, 0>(a)); }, w);
         b.run<Way>(
             "top_k(v) axis=0 k=3 smallest",
-            [](auto const& a) {
-              return std::pair(eval(result<0>(top_k<3, 0>(a, smallest))),
-                               eval(result<1>(top_k<3, 0>(a, smallest))));
-            },
-            v);
+            [](auto const& a) { return results_of(top_k<3, 0>(a, smallest)); }, v);
       }
-    b.run<Way>(
-        "top_k(v) axis=1 k=2",
-        [](auto const& a) {
-          return std::pair(eval(result<0>(top_k<2, 1>(a))), eval(result<1>(top_k<2, 1>(a))));
-        },
-        v);
+    b.run<Way>("top_k(v) axis=1 k=2", [](auto const& a) { return results_of(top_k<2, 1>(a)); }, v);
     auto rising = Way::template list<T>(b, "rising");
     std::sort(rising.value.data(), rising.value.data() + rising.value.size());
     b.run<Way>(

@@ -66,7 +66,7 @@ struct totals_by_op : functor_rule<Axis, F, T, false> {
     x.extent[Axis] = rows_of_totals;
     return x;
   }
-  static constexpr call_cut cut(call_axes const& found) { return cut_of_totals(Axis, found); }
+  static constexpr call_cut cut(call_axes const& found) { return cut_of_totals<Axis>(found); }
   using put = put_total<typename base::fold, travelling<T>>;
   void host(call_context const& here, tile<travelling<T>> r, tile<T const> x) const {
     around_axis const of(x, Axis);
@@ -87,7 +87,7 @@ struct scan_of_pieces_by_op : functor_rule<Axis, F, T, HasInitial> {
                                   .fixed_bits = true};
   static constexpr shape infer(int, shape x, shape) { return x; }
   static constexpr std::int64_t operations(shape, shape x, shape) { return 2 * x.size(); }
-  static constexpr call_cut cut(call_axes const& found) { return cut_behind_totals(Axis, found); }
+  static constexpr call_cut cut(call_axes const& found) { return cut_behind_totals<Axis>(found); }
   auto start_of(call_context const& here, travelling<T> const* totals) const {
     return start_behind_pieces<typename base::fold, travelling<T>>{
         totals, here.replica, this->start().start, {this->f}};

@@ -242,16 +242,18 @@ struct scan_op : scan_rule<K, Axis> {
   static constexpr auto pullback(G const& g, Y const& y, X const& x);
 };
 
-/// means: a step that makes totals of pieces along `axis`: terms, since each replica has its own rows
-constexpr call_cut cut_of_totals(int axis, call_axes const& found) {
-  call_cut c{.fits = found[0] == axis};
-  c.operands[0] = axis, c.terms = reduction::sum;
+/// means: a step that makes totals of pieces along Axis: terms, since each replica has its own rows
+template <int Axis>
+constexpr call_cut cut_of_totals(call_axes const& found) {
+  call_cut c{.fits = found[0] == Axis};
+  c.operands[0] = Axis, c.terms = reduction::sum;
   return c;
 }
-/// means: a step that scans pieces along `axis` from the totals of all of them
-constexpr call_cut cut_behind_totals(int axis, call_axes const& found) {
-  call_cut c{.fits = found[0] == axis};
-  c.operands[0] = axis, c.operands[1] = call_cut::whole, c.axis = axis;
+/// means: a step that scans pieces along Axis from the totals of all of them
+template <int Axis>
+constexpr call_cut cut_behind_totals(call_axes const& found) {
+  call_cut c{.fits = found[0] == Axis};
+  c.operands[0] = Axis, c.operands[1] = call_cut::whole, c.axis = Axis;
   return c;
 }
 
@@ -272,7 +274,7 @@ struct piece_totals_op {
     return x;
   }
   static constexpr std::int64_t operations(shape, shape x) { return x.size(); }
-  static constexpr call_cut cut(call_axes const& found) { return cut_of_totals(Axis, found); }
+  static constexpr call_cut cut(call_axes const& found) { return cut_of_totals<Axis>(found); }
   template <class Total, class T>
   void host(call_context const& here, tile<Total> r, tile<T const> x) const {
     around_axis const of(x, Axis);
@@ -295,7 +297,7 @@ struct scan_of_pieces_op {
   using result = typename scan_fold<K, T>::result;
   static constexpr shape infer(int, shape x, shape) { return x; }
   static constexpr std::int64_t operations(shape, shape x, shape) { return 2 * x.size(); }
-  static constexpr call_cut cut(call_axes const& found) { return cut_behind_totals(Axis, found); }
+  static constexpr call_cut cut(call_axes const& found) { return cut_behind_totals<Axis>(found); }
   template <class Result, class T, class Total>
   void host(call_context const& here, tile<Result> r, tile<T const> x,
             tile<Total const> totals) const {

@@ -156,6 +156,22 @@ TEST_CASE("an operand that stretches without its type saying so is refused") {
   CHECK_THROWS_WITH_AS(static_cast<void>(grad_with(p, b, p)),
                        doctest::Contains("upstream gradient"), shape_error);
 }
+namespace {
+template <class X, class Y, std::size_t... K>
+auto sum_of_products(X const& x, Y const* y, std::index_sequence<K...>) {
+  return sum(((x * y[K]) + ...));
+}
+}  // namespace
+TEST_CASE("the adjoint of a value that is read more often than a kernel reads values") {
+  constexpr int n = 26;
+  Tensor<double, Dextents<1>> x(5), y[n];
+  x = iota<double>(x.extents(), 1);
+  for (int k = 0; k < n; ++k) y[k] = Tensor<double, Dextents<1>>(iota<double>(x.extents(), k));
+  auto const g =
+      eval(grad(sum_of_products(named<"x">(x), y, std::make_index_sequence<n>()), named<"x">(x)));
+  for (int i = 0; i < 5; ++i) CHECK(g.data()[i] == 325 + 26 * i);
+}
+
 TEST_CASE("two losses of one type in one plan are refused until they have names") {
   vector a{{1, 2, 3}}, b{{4, 5, 6}}, ga, gb;
   auto const one = grad(sum(exp(square(a))), a), two = grad(sum(exp(square(b))), b);

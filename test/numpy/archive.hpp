@@ -33,10 +33,10 @@ struct input {
   Tensor<T, E> value;
 };
 
-/// The file that a run writes.
-class book {
+/// The archive that a run writes.
+class archive {
  public:
-  book(std::string const& path, std::int64_t rows) : rows_(rows), file_(path) {}
+  archive(std::string const& path, std::int64_t rows) : rows_(rows), file_(path) {}
   std::int64_t rows() const { return rows_; }
   void save() { file_.save(); }
 
@@ -82,6 +82,12 @@ class book {
   data::npz_writer file_;
 };
 
+/// means: the two results of a call
+template <class R>
+auto results_of(R const& r) {
+  return std::pair(result<0>(r), result<1>(r));
+}
+
 /// Elements: `plain` small, with fractions where there are such; `wild` with ties, NaN, infinities and
 /// extremes; `near_one` with products that stay small.
 enum class draw { plain, wild, near_one };
@@ -125,15 +131,15 @@ struct way {
   template <std::int64_t N>
   using few_extents = Extents<Known == dyn ? dyn : N>;
 
-  /// n elements, n the rows of the book
+  /// n elements, n the rows of the archive
   template <class T>
-  static auto list(book const& b, std::string_view name, draw how = draw::plain) {
+  static auto list(archive const& b, std::string_view name, draw how = draw::plain) {
     return filled<T>(list_extents(shape{1, {b.rows()}}), name,
                      [&](oracle::random& r) { return drawn_one<T>(r, how); });
   }
   /// (n, 3)
   template <class T>
-  static auto matrix(book const& b, std::string_view name, draw how = draw::plain) {
+  static auto matrix(archive const& b, std::string_view name, draw how = draw::plain) {
     return filled<T>(matrix_extents(shape{2, {b.rows(), 3}}), name,
                      [&](oracle::random& r) { return drawn_one<T>(r, how); });
   }
@@ -144,7 +150,7 @@ struct way {
                      [&](oracle::random& r) { return drawn_one<T>(r, how); });
   }
   /// n integers of [0, below)
-  static auto numbers(book const& b, std::string_view name, std::int64_t below) {
+  static auto numbers(archive const& b, std::string_view name, std::int64_t below) {
     return filled<std::int32_t>(list_extents(shape{1, {b.rows()}}), name, [&](oracle::random& r) {
       return std::int32_t(below > 0 ? r.number(0, below - 1) : 0);
     });
