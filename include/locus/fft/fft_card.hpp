@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fourier transforms on a GPU: one launch for each factor of the length, one thread for each number
-// of its result.
+// Fourier transforms on a GPU: by cuFFT, or with one launch for each factor of the length, one thread
+// for each number of its result.
 #pragma once
-#include <cstdint>  // int64_t
+#include <cstdint>      // int64_t
+#include <type_traits>  // is_same_v
 
+#include <locus/backend/cuda/real_cufft.hpp>  // cufft_table, cufft_lines
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MATH, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/fft/factors.hpp>              // next_factor, largest_factor
 #include <locus/fft/lines.hpp>                // transform, line_grid
+#include <locus/runtime/variables.hpp>        // own_or_fftw
 #include <locus/shape/complex.hpp>            // complex
 
 namespace locus::fourier::cards {
@@ -80,8 +83,98 @@ struct pass_on_card {
   }
 };
 
+/// means: as fourier::transform_lines, but that an inverse is not divided by n; a real inverse
+///        overwrites its operand
+/// shape: grid.inner is 1, or grid.outer is small: a call for each of them
+template <transform Kind, class From, class To>
+struct lines_of_library {
+  static constexpr char const* name = "cufftExec";
+  static constexpr std::int64_t most_calls = 64;
+  using library = cuda_side::cufft_table;
+  line_grid grid;
+  From* from;
+  To* to;
+
+  static constexpr bool takes_real = Kind == transform::real,
+                        gives_real = Kind == transform::real_inverse,
+                        inverse = Kind == transform::inverse || gives_real;
+  using number = typename parts_of<From>::type;
+
+  /// means: cuFFT is to be used, was found, and has few calls to make
+  static bool takes(line_grid const& grid) {
+    return !runtime::gpu_api->is_recorder && runtime::own_or_fftw() != 0 &&
+           (grid.inner == 1 || grid.outer <= most_calls) &&
+           cuda_side::finds_library<lines_of_library>();
+  }
+  std::int64_t in_n() const { return gives_real ? grid.n / 2 + 1 : grid.n; }
+  std::int64_t out_n() const { return takes_real ? grid.n / 2 + 1 : grid.n; }
+  cuda_side::algorithm_size size() const {
+    return {grid.n, grid.inner == 1 ? grid.outer : -grid.inner};
+  }
+  void host() const { transform_lines<Kind>(from, to, grid); }  // no recorder calls it
+  int card(void* memory, std::size_t* bytes, void* stream) const {
+    constexpr auto kinds = std::is_same_v<number, float> ? library::of_floats : library::of_doubles;
+    cuda_side::cufft_lines what;
+    what.kind = takes_real ? kinds.real : gives_real ? kinds.real_inverse : kinds.complex;
+    what.sign = inverse ? library::inverse : library::forward;
+    what.n = grid.n;
+    bool const in_rows = grid.inner == 1;
+    what.lines = in_rows ? grid.outer : grid.inner;
+    what.stride = grid.inner;
+    what.in_step = in_rows ? in_n() : 1;
+    what.out_step = in_rows ? out_n() : 1;
+    if (!memory) return cuda_side::workspace_of_lines(what, bytes);
+    for (std::int64_t o = 0; o < (in_rows ? 1 : grid.outer); ++o)
+      if (int const code = cuda_side::transform_lines(
+              what, from + o * grid.inner * in_n(), to + o * grid.inner * out_n(), memory, stream);
+          code != 0)
+        return code;
+    return 0;
+  }
+};
+
+/// Number i of the half of lines whose transforms are real, divided by n.
+template <class T>
+struct half_of_n {
+  std::int64_t n, inner;
+  complex<T> const* from;
+  complex<T>* to;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    std::int64_t const at = i / inner % (n / 2 + 1);
+    T const by = T(1) / static_cast<T>(n);
+    bool const has_no_partner = at == 0 || 2 * at == n;
+    to[i] = complex<T>(from[i].re * by, has_no_partner ? T(0) : from[i].im * by);
+  }
+};
+template <class T>
+struct scaled_number {
+  T by;
+  complex<T>* x;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    x[i] = complex<T>(x[i].re * by, x[i].im * by);
+  }
+};
+
+/// means: as fourier::transform_lines, by cuFFT
+template <transform Kind, class From, class To>
+void transform_by_library(card_context& here, From const* from, To* to, line_grid const& grid) {
+  using lines = lines_of_library<Kind, From, To>;
+  using T = typename lines::number;
+  std::int64_t const all = grid.lines() * grid.n;
+  From* in = const_cast<From*>(from);  // that cuFFT keeps as it is
+  if constexpr (Kind == transform::real_inverse) {
+    std::int64_t const half = grid.lines() * (grid.n / 2 + 1);
+    in = here.take<From>(half);
+    here.each(half, half_of_n<T>{grid.n, grid.inner, from, in});
+  }
+  here.run(lines{grid, in, to});
+  if constexpr (Kind == transform::inverse)
+    here.each(all, scaled_number<T>{T(1) / static_cast<T>(grid.n), to});
+}
+
 /// means: as fourier::transform_lines
-/// cost:  for each factor f of n one launch with f multiplications for each number; prime factors
+/// cost:  by cuFFT, where there is one (LOCUS_FFT=own: not asked): the passes of its plan, and one
+///        more for an inverse. Otherwise for each factor f of n one launch with f multiplications for each number; prime factors
 ///        beyond 31 are one factor. Workspace: n roots, and one or two copies of the lines
 template <transform Kind, class From, class To>
 void transform_lines(card_context& here, From const* from, To* to, line_grid const& grid) {
@@ -91,6 +184,8 @@ void transform_lines(card_context& here, From const* from, To* to, line_grid con
   using number = complex<T>;
   std::int64_t const n = grid.n, inner = grid.inner, half = n / 2 + 1, all = grid.lines() * n;
   if (all == 0) return;
+  if (lines_of_library<Kind, From, To>::takes(grid))
+    return transform_by_library<Kind>(here, from, to, grid);
   int passes = 0;
   for (std::int64_t left = n; left > 1 || passes == 0; ++passes)
     left /= left > 1 ? next_factor(left) : 1;

@@ -73,6 +73,16 @@ void cholesky_gradient(std::int64_t n, T const* g, T const* l, T* s) {
 }  // namespace LOCUS_MODE
 }  // namespace host
 
+}  // namespace linalg
+}  // namespace locus
+
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/cholesky_card.hpp>  // cards::cholesky
+#endif
+
+namespace locus {
+namespace linalg {
+
 /// means: the adjoint of a, which is symmetric, from g, that of l     shape: that of l
 /// after: Murray, Differentiation of the Cholesky decomposition, 2016
 template <int Rank>
@@ -122,6 +132,12 @@ struct cholesky_op {
   void host(call_context const&, tile<T> l, tile<std::int32_t> info, tile<T const> a) const {
     factor(l, info.data, a);
   }
+  template <class T>
+    requires(!Info)
+  void card(card_context& here, tile<T> l, tile<T const> a) const;
+  template <class T>
+    requires Info
+  void card(card_context& here, tile<T> l, tile<std::int32_t> info, tile<T const> a) const;
   template <class G, class Y, class A>
   static constexpr auto pullback(G const& g, Y const& y, A const&) {
     if constexpr (Info)
@@ -141,6 +157,23 @@ struct cholesky_op {
   }
 };
 
+#if LOCUS_CUDA_KERNELS
+template <int Rank, bool Info>
+template <class T>
+  requires(!Info)
+void cholesky_op<Rank, Info>::card(card_context& here, tile<T> l, tile<T const> a) const {
+  cards::cholesky(here, a.extent[Rank - 1], Rank == 3 ? a.extent[0] : 1, a.data, l.data,
+                  static_cast<std::int32_t*>(nullptr));
+}
+template <int Rank, bool Info>
+template <class T>
+  requires Info
+void cholesky_op<Rank, Info>::card(card_context& here, tile<T> l, tile<std::int32_t> info,
+                                   tile<T const> a) const {
+  cards::cholesky(here, a.extent[Rank - 1], Rank == 3 ? a.extent[0] : 1, a.data, l.data, info.data);
+}
+#endif
+
 }  // namespace linalg
 
 inline namespace LOCUS_MODE {
@@ -148,10 +181,10 @@ inline namespace LOCUS_MODE {
 /// means: l, zero above its diagonal, with a = l lt; only the lower half of a is read. NaN in every
 ///        element where a matrix is not positive definite
 /// shape: (n, n), or a batch (b, n, n) with one factor for each matrix; float or double
-/// device: whole, or pieces of a batch along axis 0; it runs on CPUs: for operands on GPUs the step
-///         brings them over and back
+/// device: whole, or pieces of a batch along axis 0
 /// cost:  one launch; n^3 / 3 operations for each matrix, by LAPACK where one is found
-///        (LOCUS_CBLAS=none: by loops of locus). Matrices of a batch run on several threads
+///        (LOCUS_CBLAS=none: by loops of locus), matrices of a batch on several threads; on GPUs by
+///        cuSOLVER, or a round trip to the host where there is none
 /// fails: at compile time, for other types and ranks, and for static extents that are not square;
 ///        shape_error, where extents are not square when they are bound
 /// after: LAPACK's potrf, NumPy's cholesky; the derivative is symmetric

@@ -68,6 +68,16 @@ void eigh_of(std::int64_t n, T const* a, T* w, T* v) {
 }  // namespace LOCUS_MODE
 }  // namespace host
 
+}  // namespace linalg
+}  // namespace locus
+
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/eigh_card.hpp>  // cards::eigh
+#endif
+
+namespace locus {
+namespace linalg {
+
 template <int Rank>
 struct eigh_op {
   static constexpr call_rule rule{.name = "eigh",
@@ -90,6 +100,8 @@ struct eigh_op {
       host::eigh_of(n, a.data + k * n * n, w.data + k * n, v.data + k * n * n);
     });
   }
+  template <class T>
+  void card(card_context& here, tile<T> w, tile<T> v, tile<T const> a) const;
   /// the adjoint of a, from that of w: v diag(g) vt
   template <class G, class Y, class A>
   static constexpr auto pullback(G const& g, Y const& y, A const&) {
@@ -97,6 +109,14 @@ struct eigh_op {
     return matmul(v * expand_dims<-2>(g), turned(v));
   }
 };
+
+#if LOCUS_CUDA_KERNELS
+template <int Rank>
+template <class T>
+void eigh_op<Rank>::card(card_context& here, tile<T> w, tile<T> v, tile<T const> a) const {
+  cards::eigh(here, a.extent[Rank - 1], Rank == 3 ? a.extent[0] : 1, a.data, w.data, v.data);
+}
+#endif
 
 }  // namespace linalg
 
@@ -106,11 +126,10 @@ inline namespace LOCUS_MODE {
 ///        vectors as columns of v, of length 1, the largest component of each positive; only the
 ///        lower half of a is read. NaN in every element where the half has an infinity or a NaN
 /// shape: a (n, n) gives w (n) and v (n, n); or batches of them; float or double
-/// device: whole, or pieces of a batch along axis 0; it runs on CPUs: for operands on GPUs the step
-///         brings them over and back
+/// device: whole, or pieces of a batch along axis 0
 /// cost:  one launch; about 9 n^3 operations for each matrix, by LAPACK where one is found
-///        (LOCUS_CBLAS=none: by loops of locus, which take about ten times as many). Matrices of a
-///        batch run on several threads
+///        (LOCUS_CBLAS=none: by loops of locus, which take about ten times as many), matrices of a
+///        batch on several threads; on GPUs by cuSOLVER, or a round trip where there is none
 /// fails: at compile time, for other types and ranks, and for static extents that are not square;
 ///        shape_error, where extents are not square when they are bound. Only w has a derivative
 /// after: LAPACK's syevd, NumPy's eigh

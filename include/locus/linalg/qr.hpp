@@ -52,6 +52,16 @@ void qr_of(std::int64_t m, std::int64_t n, T const* a, T* q, T* r) {
 }  // namespace LOCUS_MODE
 }  // namespace host
 
+}  // namespace linalg
+}  // namespace locus
+
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/qr_card.hpp>  // cards::qr
+#endif
+
+namespace locus {
+namespace linalg {
+
 template <int Rank>
 struct qr_op {
   static constexpr call_rule rule{.name = "qr",
@@ -74,7 +84,18 @@ struct qr_op {
       host::qr_of(m, n, a.data + i * m * n, q.data + i * m * k, r.data + i * k * n);
     });
   }
+  template <class T>
+  void card(card_context& here, tile<T> q, tile<T> r, tile<T const> a) const;
 };
+
+#if LOCUS_CUDA_KERNELS
+template <int Rank>
+template <class T>
+void qr_op<Rank>::card(card_context& here, tile<T> q, tile<T> r, tile<T const> a) const {
+  cards::qr(here, a.extent[Rank - 2], a.extent[Rank - 1], Rank == 3 ? a.extent[0] : 1, a.data,
+            q.data, r.data);
+}
+#endif
 
 }  // namespace linalg
 
@@ -84,10 +105,10 @@ inline namespace LOCUS_MODE {
 ///        diagonal, which is not negative: both are unique where a has full rank. NaN in every
 ///        element where an element of a is infinite or NaN
 /// shape: a (m, n) gives q (m, k) and r (k, n), k = min(m, n); or batches of them; float or double
-/// device: whole, or pieces of a batch along axis 0; it runs on CPUs: for operands on GPUs the step
-///         brings them over and back
+/// device: whole, or pieces of a batch along axis 0
 /// cost:  one launch; about 4 m n k operations for each matrix, by LAPACK where one is found
-///        (LOCUS_CBLAS=none: by loops of locus). Matrices of a batch run on several threads
+///        (LOCUS_CBLAS=none: by loops of locus), matrices of a batch on several threads; on GPUs by
+///        cuSOLVER, or a round trip to the host where there is none
 /// fails: at compile time, for other types and ranks; no derivative
 /// after: LAPACK's geqrf and orgqr, NumPy's qr with mode reduced
 template <tensor_operand A>

@@ -55,6 +55,16 @@ int solution_of(std::int64_t n, std::int64_t m, T const* a, Right const& right, 
 }  // namespace LOCUS_MODE
 }  // namespace host
 
+}  // namespace linalg
+}  // namespace locus
+
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/solve_card.hpp>  // cards::solve
+#endif
+
+namespace locus {
+namespace linalg {
+
 /// means: with Columns: x with a x = b, where b has the rank Columns; without (0): the inverse of a
 template <int Rank, int Columns, bool Info>
 struct solve_op {
@@ -97,6 +107,12 @@ struct solve_op {
             B... b) const {
     solve_all(x, info.data, a, b...);
   }
+  template <class T, class... B>
+    requires(!Info)
+  void card(card_context& here, tile<T> x, tile<T const> a, B... b) const;
+  template <class T, class... B>
+    requires Info
+  void card(card_context& here, tile<T> x, tile<std::int32_t> info, tile<T const> a, B... b) const;
 
   /// b's is y with at y = g, a's is -y xt
   template <class Id, class G, class Y, class A, class B>
@@ -150,6 +166,34 @@ struct solve_op {
   }
 };
 
+#if LOCUS_CUDA_KERNELS
+namespace cards {
+template <int Rank, int Columns, class T, class... B>
+void solve_tiles(card_context& here, tile<T> x, std::int32_t* info, tile<T const> a, B... b) {
+  std::int64_t const n = a.extent[Rank - 1], m = Columns == 1   ? 1
+                                                 : Columns == 0 ? n
+                                                                : x.extent[Rank - 1];
+  T const* right = nullptr;
+  ((right = b.data), ...);
+  solve(here, n, m, Rank == 3 ? a.extent[0] : 1, a.data, right, x.data, info);
+}
+}  // namespace cards
+template <int Rank, int Columns, bool Info>
+template <class T, class... B>
+  requires(!Info)
+void solve_op<Rank, Columns, Info>::card(card_context& here, tile<T> x, tile<T const> a,
+                                         B... b) const {
+  cards::solve_tiles<Rank, Columns>(here, x, nullptr, a, b...);
+}
+template <int Rank, int Columns, bool Info>
+template <class T, class... B>
+  requires Info
+void solve_op<Rank, Columns, Info>::card(card_context& here, tile<T> x, tile<std::int32_t> info,
+                                         tile<T const> a, B... b) const {
+  cards::solve_tiles<Rank, Columns>(here, x, info.data, a, b...);
+}
+#endif
+
 template <class A, class B>
 consteval bool takes_right_side() {
   if constexpr (takes_square_matrices<A>()) {
@@ -180,10 +224,10 @@ inline namespace LOCUS_MODE {
 /// means: x with matmul(a, x) = b; NaN in every element where a matrix is singular, that is, where a
 ///        pivot is exactly 0
 /// shape: a (n, n), b (n, m) or (n); or batches (k, n, n) and (k, n, m); float or double. x: as b
-/// device: whole, or pieces of both batches along axis 0; it runs on CPUs: for operands on GPUs the
-///         step brings them over and back
+/// device: whole, or pieces of both batches along axis 0
 /// cost:  one launch; 2/3 n^3 + 2 n^2 m operations for each matrix, by LAPACK where one is found
-///        (LOCUS_CBLAS=none: by loops of locus). Matrices of a batch run on several threads
+///        (LOCUS_CBLAS=none: by loops of locus), matrices of a batch on several threads; on GPUs by
+///        cuSOLVER, or a round trip to the host where there is none
 /// fails: at compile time, for other types and ranks, and for static extents that do not fit;
 ///        shape_error, where extents do not fit when they are bound
 /// after: LAPACK's getrf and getrs, NumPy's solve

@@ -87,6 +87,16 @@ void svd_of(std::int64_t m, std::int64_t n, T const* a, T* u, T* s, T* vt) {
 }  // namespace LOCUS_MODE
 }  // namespace host
 
+}  // namespace linalg
+}  // namespace locus
+
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/svd_card.hpp>  // cards::svd
+#endif
+
+namespace locus {
+namespace linalg {
+
 template <int Rank>
 struct svd_op {
   static constexpr call_rule rule{.name = "svd",
@@ -112,7 +122,19 @@ struct svd_op {
                    vt.data + i * k * n);
     });
   }
+  template <class T>
+  void card(card_context& here, tile<T> u, tile<T> s, tile<T> vt, tile<T const> a) const;
 };
+
+#if LOCUS_CUDA_KERNELS
+template <int Rank>
+template <class T>
+void svd_op<Rank>::card(card_context& here, tile<T> u, tile<T> s, tile<T> vt,
+                        tile<T const> a) const {
+  cards::svd(here, a.extent[Rank - 2], a.extent[Rank - 1], Rank == 3 ? a.extent[0] : 1, a.data,
+             u.data, s.data, vt.data);
+}
+#endif
 
 }  // namespace linalg
 
@@ -122,11 +144,10 @@ inline namespace LOCUS_MODE {
 ///        orthonormal columns and vt with orthonormal rows; the largest component of each column of
 ///        u is positive. NaN in every element where an element of a is infinite or NaN
 /// shape: a (m, n) gives u (m, k), s (k) and vt (k, n), k = min(m, n); or batches; float or double
-/// device: whole, or pieces of a batch along axis 0; it runs on CPUs: for operands on GPUs the step
-///         brings them over and back
+/// device: whole, or pieces of a batch along axis 0
 /// cost:  one launch; about 14 m n k operations for each matrix, by LAPACK where one is found
-///        (LOCUS_CBLAS=none: by loops of locus, which take about ten times as many). Matrices of a
-///        batch run on several threads
+///        (LOCUS_CBLAS=none: by loops of locus, which take about ten times as many), matrices of a
+///        batch on several threads; on GPUs by cuSOLVER, or a round trip where there is none
 /// fails: at compile time, for other types and ranks; no derivative
 /// after: LAPACK's gesdd, NumPy's svd with full_matrices=False
 template <tensor_operand A>

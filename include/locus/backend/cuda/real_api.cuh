@@ -17,13 +17,15 @@ LOCUS_LEAN_END
 #define LOCUS_NVTX 0
 #endif
 
-#include <locus/backend/cuda/device_lost.hpp>  // is_sticky
-#include <locus/backend/cuda/kernel.cuh>       // kernel
-#include <locus/backend/cuda/real_cublas.hpp>  // blas_handle, cublas_table
-#include <locus/backend/cuda/real_cudnn.hpp>   // dnn_handle, cudnn_table
-#include <locus/backend/cuda/real_nccl.hpp>    // real_nccl
-#include <locus/core/macros.hpp>               // LOCUS_HOST_DEVICE, LOCUS_LEAN_BEGIN
-#include <locus/runtime/cuda_api.hpp>          // cuda_api
+#include <locus/backend/cuda/device_lost.hpp>    // is_sticky
+#include <locus/backend/cuda/kernel.cuh>         // kernel
+#include <locus/backend/cuda/real_cublas.hpp>    // blas_handle, cublas_table
+#include <locus/backend/cuda/real_cudnn.hpp>     // dnn_handle, cudnn_table
+#include <locus/backend/cuda/real_cufft.hpp>     // describe_cufft
+#include <locus/backend/cuda/real_cusolver.hpp>  // describe_cusolver
+#include <locus/backend/cuda/real_nccl.hpp>      // real_nccl
+#include <locus/core/macros.hpp>                 // LOCUS_HOST_DEVICE, LOCUS_LEAN_BEGIN
+#include <locus/runtime/cuda_api.hpp>            // cuda_api
 
 LOCUS_LEAN_BEGIN
 
@@ -181,6 +183,8 @@ inline constexpr runtime::cuda_api real_api = {
         [](int code) {
           if (char const* const text = describe_cublas(code)) return text;
           if (char const* const text = describe_cudnn(code)) return text;
+          if (char const* const text = describe_cusolver(code)) return text;
+          if (char const* const text = describe_cufft(code)) return text;
           return cudaGetErrorString(static_cast<cudaError_t>(code));
         },
     .is_recorder = false,

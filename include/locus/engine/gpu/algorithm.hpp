@@ -22,7 +22,9 @@ namespace locus::cuda_side {
 //   void host() const                     the algorithm as loops, which a recorder runs
 // Its code for GPUs is card_code<Body>::run(body, workspace, &bytes, stream), a specialisation that a
 // unit of nvcc registers (registered_algorithm); or the member card(workspace, &bytes, stream), for
-// its own unit only. Both return CUDA's code; with a null workspace they only set `bytes`.
+// its own unit only. Both return CUDA's code; with a null workspace they only set `bytes`. A body whose
+// card() calls a library that is opened while the program runs says so:
+//   using library = ...     a table with instance().is_complete(), and its name in what
 
 /// The numbers on which the workspace of an algorithm depends, besides its types and the card.
 struct algorithm_size {
@@ -89,8 +91,20 @@ struct card_code;
 
 template <class Body>
 algorithm_type& type_of_algorithm() {
-  static algorithm_type type{Body::name, {LOCUS_UNIT_FILE, id_of<Body>(), Body::name}};
+  static algorithm_type type = [] {
+    missing_kernel lookup{LOCUS_UNIT_FILE, id_of<Body>(), Body::name};
+    if constexpr (requires { typename Body::library; }) lookup.library = Body::library::what;
+    return algorithm_type{Body::name, lookup};
+  }();
   return type;
+}
+/// means: card() of the body can be called: it needs no library, or the library was found
+template <class Body>
+bool finds_library() {
+  if constexpr (requires { typename Body::library; })
+    return Body::library::instance().is_complete();
+  else
+    return true;
 }
 
 /// the body as untyped data
@@ -102,9 +116,10 @@ runtime::cuda_algorithm algorithm_of(Body const& body) {
       "memory");
   runtime::cuda_algorithm what;
   if constexpr (requires(std::size_t* n) { body.card(nullptr, n, nullptr); })
-    what.on_card = [](void const* b, void* memory, std::size_t* n, void* stream) {
-      return static_cast<Body const*>(b)->card(memory, n, stream);
-    };
+    if (runtime::gpu_api->is_recorder || finds_library<Body>())
+      what.on_card = [](void const* b, void* memory, std::size_t* n, void* stream) {
+        return static_cast<Body const*>(b)->card(memory, n, stream);
+      };
   what.on_host = [](void const* b) { static_cast<Body const*>(b)->host(); };
   what.body = &body, what.body_bytes = sizeof(Body);
   return what;

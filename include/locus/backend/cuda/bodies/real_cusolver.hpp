@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that backend/cuda/real_cusolver.hpp declares.
+#pragma once
+#include <locus/backend/cuda/open_library.hpp>    // open_library
+#include <locus/backend/cuda/real_cusolver.hpp>   // the declarations
+#include <locus/core/array.hpp>                   // dynamic_array
+#include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_LEAN_BEGIN
+#include <locus/runtime/collective_settings.hpp>  // issue_lock
+
+LOCUS_LEAN_BEGIN
+
+namespace locus::cuda_side {
+
+namespace detail {
+/// means: takes the functions whose names begin with cusolverDnS or cusolverDnD
+template <class T>
+void take_solvers(void* library, cusolver_functions<T>& t) {
+  auto const take = [library](auto& to, char const* of_floats, char const* of_doubles) {
+    take_function(library, to, sizeof(T) == sizeof(float) ? of_floats : of_doubles);
+  };
+#define LOCUS_TAKE(to, name) take(t.to, "cusolverDnS" name, "cusolverDnD" name)
+  LOCUS_TAKE(room_of_potrf, "potrf_bufferSize");
+  LOCUS_TAKE(potrf, "potrf");
+  LOCUS_TAKE(potrf_batched, "potrfBatched");
+  LOCUS_TAKE(room_of_getrf, "getrf_bufferSize");
+  LOCUS_TAKE(getrf, "getrf");
+  LOCUS_TAKE(getrs, "getrs");
+  LOCUS_TAKE(room_of_geqrf, "geqrf_bufferSize");
+  LOCUS_TAKE(geqrf, "geqrf");
+  LOCUS_TAKE(room_of_orgqr, "orgqr_bufferSize");
+  LOCUS_TAKE(orgqr, "orgqr");
+  LOCUS_TAKE(room_of_syevd, "syevd_bufferSize");
+  LOCUS_TAKE(syevd, "syevd");
+  LOCUS_TAKE(room_of_gesvdj, "gesvdj_bufferSize");
+  LOCUS_TAKE(gesvdj, "gesvdj");
+#undef LOCUS_TAKE
+}
+}  // namespace detail
+
+LOCUS_FUNCTION cusolver_table const& cusolver_table::instance() {
+  static cusolver_table const t = [] {
+    cusolver_table found;
+    void* const library =
+        open_library({"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"});
+    if (!library) return found;
+    take_function(library, found.create, "cusolverDnCreate");
+    take_function(library, found.set_stream, "cusolverDnSetStream");
+    take_function(library, found.make_options, "cusolverDnCreateGesvdjInfo");
+    detail::take_solvers(library, found.floats);
+    detail::take_solvers(library, found.doubles);
+    return found;
+  }();
+  return t;
+}
+
+LOCUS_FUNCTION int solver_handle::of_current_card(solver_handle** handle) {
+  static mutex making;
+  static auto& by_card =
+      *new dynamic_array<solver_handle*>;  // no destructor: cards are gone by then
+  int card = 0;
+  if (int const code = runtime::gpu_api->get_device(&card); code != 0) return code;
+  lock_guard const hold(making);
+  while (by_card.size() <= static_cast<std::size_t>(card)) by_card.push(nullptr);
+  solver_handle*& mine = by_card[static_cast<std::size_t>(card)];
+  if (!mine) {
+    cusolver_table const& t = cusolver_table::instance();
+    if (!t.is_complete()) return cusolver_table::not_found;
+    lock_guard const issuing(runtime::issue_lock);  // cuSOLVER allocates memory
+    auto* const fresh = new solver_handle;
+    int status = t.create(&fresh->raw_);
+    if (status == 0) status = t.make_options(&fresh->options_);
+    if (status != 0) {
+      delete fresh;
+      return cusolver_table::not_found + status;
+    }
+    mine = fresh;
+  }
+  return *handle = mine, 0;
+}
+
+}  // namespace locus::cuda_side
+
+LOCUS_LEAN_END

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// In place of libcusolver.so.12: the factorizations that locus calls, in the order of a handle's stream, computed in
+// double. What the real one refuses is refused; a handle away from its card, and a workspace that is too small, are
+// findings.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <vector>
+
+#include <locus/linalg/plain_kernels.hpp>
+
+#include "../cudart/library.hpp"
+
+#define SOLVER_API extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// cuSOLVER's numbers
+enum : int { success = 0, not_initialized = 1, invalid_value = 3, execution_failed = 6 };
+enum : int { lower = 0, upper = 1 };
+
+using numbers = std::vector<double>;
+namespace plain = locus::linalg::plain;
+
+struct handle {
+  int card = ptx_card_of_stream(nullptr);
+  void* stream = nullptr;
+};
+std::mutex& lock() {
+  static std::mutex& m = *new std::mutex;
+  return m;
+}
+std::map<void*, std::unique_ptr<handle>>& handles() {
+  static auto& all = *new std::map<void*, std::unique_ptr<handle>>;
+  return all;
+}
+
+/// memory of a card, as work of a stream reaches it
+struct memory {
+  int card;
+  template <class T>
+  numbers read(T const* from, std::int64_t n) const {
+    if (n == 0) return {};
+    auto const* const p =
+        static_cast<T const*>(ptx_reach(from, std::size_t(n) * sizeof(T), card, true, "cuSOLVER"));
+    return numbers(p, p + n);
+  }
+  template <class T>
+  void write(T* to, numbers const& values) const {
+    if (values.empty()) return;
+    std::size_t const bytes = values.size() * sizeof(T);
+    auto* const p = static_cast<T*>(ptx_reach(to, bytes, card, false, "cuSOLVER"));
+    for (std::size_t i = 0; i < values.size(); ++i) p[i] = static_cast<T>(values[i]);
+    ptx_wrote(to, bytes);
+  }
+  void end(int* info, int with) const { write(info, numbers{double(with)}); }
+};
+using work = std::function<void(memory const&)>;
+
+/// f in the order of the handle's stream
+int start(char const* function, void* h, int room, int needed, std::size_t bytes, work f) {
+  if (int const planned = ptx_called(function)) return planned;
+  std::lock_guard const hold(lock());
+  auto const found = handles().find(h);
+  if (found == handles().end()) return not_initialized;
+  handle const& mine = *found->second;
+  if (ptx_card_of_stream(nullptr) != mine.card)
+    ptx_report("a handle of cuSOLVER is used while another card is the current one");
+  if (room < needed) return invalid_value;
+  struct task {
+    work f;
+    memory of;
+  };
+  auto* const t = new task{std::move(f), {mine.card}};
+  auto const run = [](void* data) {
+    std::unique_ptr<task> const one(static_cast<task*>(data));
+    one->f(one->of);
+  };
+  if (ptx_submit(mine.stream, run, t, function, bytes, 0) == 0) return success;
+  delete t;
+  return execution_failed;
+}
+int say(int* room, int elements) { return room ? (*room = elements, success) : invalid_value; }
+bool is_matrix(int m, int n, int lda) { return m >= 0 && n >= 0 && lda >= std::max(1, m); }
+
+/// columns of a matrix without gaps between them
+double& at(numbers& a, int rows, int i, int j) {
+  return a[std::size_t(j) * std::size_t(rows) + std::size_t(i)];
+}
+numbers turned(numbers const& a, int rows, int columns) {
+  numbers t(a.size());
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j)
+      t[std::size_t(i) * std::size_t(columns) + std::size_t(j)] =
+          a[std::size_t(j) * std::size_t(rows) + std::size_t(i)];
+  return t;
+}
+
+template <class T>
+void factor(memory const& here, int n, T* a, int* info) {
+  numbers rows =
+      here.read(a, std::int64_t(n) * n);  // the upper half of columns is the lower of rows
+  int const ended = plain::cholesky(n, rows.data());
+  here.write(a, rows);
+  here.end(info, ended);
+}
+template <class T>
+int potrf(char const* name, void* h, int half, int n, T* a, int lda, int room, int* info) {
+  if (!is_matrix(n, n, lda) || lda != n || half != upper) return invalid_value;
+  return start(name, h, room, n, std::size_t(n) * std::size_t(n) * sizeof(T),
+               [=](memory const& here) { factor(here, n, a, info); });
+}
+template <class T>
+int potrf_batched(char const* name, void* h, int half, int n, T** each, int lda, int* infos,
+                  int all) {
+  if (!is_matrix(n, n, lda) || lda != std::max(1, n) || half != upper || all < 0)
+    return invalid_value;
+  return start(name, h, 0, 0, std::size_t(all) * std::size_t(n) * std::size_t(n) * sizeof(T),
+               [=](memory const& here) {
+                 auto* const p = static_cast<T**>(
+                     ptx_reach(each, std::size_t(all) * sizeof(T*), here.card, true, "cuSOLVER"));
+                 for (int k = 0; k < all; ++k) factor(here, n, p[k], infos + k);
+               });
+}
+template <class T>
+int getrf(char const* name, void* h, int m, int n, T* a, int lda, int* pivots, int* info) {
+  if (!is_matrix(m, n, lda) || m != n || lda != m || !pivots) return invalid_value;
+  return start(name, h, 0, 0, std::size_t(n) * std::size_t(n) * sizeof(T), [=](memory const& here) {
+    numbers x = here.read(a, std::int64_t(n) * n), rows(std::size_t(n), 0.);
+    int ended = 0;
+    for (int k = 0; k < n; ++k) {
+      int best = k;
+      for (int i = k + 1; i < n; ++i)
+        if (std::fabs(at(x, n, i, k)) > std::fabs(at(x, n, best, k))) best = i;
+      rows[std::size_t(k)] = best + 1;
+      if (at(x, n, best, k) == 0 && ended == 0) ended = k + 1;
+      for (int j = 0; j < n; ++j) std::swap(at(x, n, k, j), at(x, n, best, j));
+      for (int i = k + 1; i < n; ++i) {
+        double const f = at(x, n, i, k) /= at(x, n, k, k);
+        for (int j = k + 1; j < n; ++j) at(x, n, i, j) -= f * at(x, n, k, j);
+      }
+    }
+    here.write(a, x), here.write(pivots, rows), here.end(info, ended);
+  });
+}
+template <class T>
+int getrs(char const* name, void* h, int turns, int n, int right, T const* a, int lda,
+          int const* pivots, T* b, int ldb, int* info) {
+  if (!is_matrix(n, right, ldb) || lda != n || ldb != n || turns != 0 || right == 0)
+    return invalid_value;
+  return start(name, h, 0, 0, std::size_t(n) * std::size_t(n + right) * sizeof(T),
+               [=](memory const& here) {
+                 numbers x = here.read(a, std::int64_t(n) * n),
+                         y = here.read(b, std::int64_t(n) * right), rows = here.read(pivots, n);
+                 for (int c = 0; c < right; ++c) {
+                   for (int i = 0; i < n; ++i)
+                     std::swap(at(y, n, i, c), at(y, n, int(rows[std::size_t(i)]) - 1, c));
+                   for (int i = 0; i < n; ++i)
+                     for (int j = 0; j < i; ++j) at(y, n, i, c) -= at(x, n, i, j) * at(y, n, j, c);
+                   for (int i = n; i-- > 0;) {
+                     for (int j = i + 1; j < n; ++j)
+                       at(y, n, i, c) -= at(x, n, i, j) * at(y, n, j, c);
+                     at(y, n, i, c) /= at(x, n, i, i);
+                   }
+                 }
+                 here.write(b, y), here.end(info, 0);
+               });
+}
+/// rows j to the end of columns first to last of x lose tau v (vt x); v: column j of a, 1 at its head
+void reflect(numbers& a, int m, int j, double tau, numbers& x, int first, int last) {
+  for (int c = first; c < last; ++c) {
+    double sum = at(x, m, j, c);
+    for (int i = j + 1; i < m; ++i) sum += at(a, m, i, j) * at(x, m, i, c);
+    at(x, m, j, c) -= tau * sum;
+    for (int i = j + 1; i < m; ++i) at(x, m, i, c) -= tau * sum * at(a, m, i, j);
+  }
+}
+template <class T>
+int geqrf(char const* name, void* h, int m, int n, T* a, int lda, T* tau, int room, int* info) {
+  if (!is_matrix(m, n, lda) || lda != m) return invalid_value;
+  return start(name, h, room, n, std::size_t(m) * std::size_t(n) * sizeof(T),
+               [=](memory const& here) {
+                 int const k = std::min(m, n);
+                 numbers x = here.read(a, std::int64_t(m) * n), taus(std::size_t(k), 0.);
+                 for (int j = 0; j < k; ++j) {
+                   double sum = 0;
+                   for (int i = j + 1; i < m; ++i) sum += at(x, m, i, j) * at(x, m, i, j);
+                   if (sum == 0) continue;  // nothing to reflect, as LAPACK has it
+                   double const head = at(x, m, j, j), length = std::sqrt(head * head + sum),
+                                end = head > 0 ? -length : length;
+                   taus[std::size_t(j)] = (end - head) / end;
+                   for (int i = j + 1; i < m; ++i) at(x, m, i, j) /= head - end;
+                   reflect(x, m, j, taus[std::size_t(j)], x, j + 1, n);
+                   at(x, m, j, j) = end;
+                 }
+                 here.write(a, x), here.write(tau, taus), here.end(info, 0);
+               });
+}
+template <class T>
+int orgqr(char const* name, void* h, int m, int n, int k, T* a, int lda, T const* tau, int room,
+          int* info) {
+  if (!is_matrix(m, n, lda) || lda != m || n > m || k != n) return invalid_value;
+  return start(
+      name, h, room, n, std::size_t(m) * std::size_t(n) * sizeof(T), [=](memory const& here) {
+        numbers x = here.read(a, std::int64_t(m) * n), taus = here.read(tau, k), q(x.size(), 0.);
+        for (int i = 0; i < n; ++i) at(q, m, i, i) = 1;
+        for (int j = k; j-- > 0;) reflect(x, m, j, taus[std::size_t(j)], q, 0, n);
+        here.write(a, q), here.end(info, 0);
+      });
+}
+template <class T>
+int syevd(char const* name, void* h, int vectors, int half, int n, T* a, int lda, T* w, int room,
+          int* info) {
+  if (!is_matrix(n, n, lda) || lda != n || half != upper || vectors != 1) return invalid_value;
+  return start(name, h, room, n * n, std::size_t(n) * std::size_t(n) * sizeof(T),
+               [=](memory const& here) {
+                 numbers x = here.read(a, std::int64_t(n) * n), v(x.size(), 0.), values, sorted;
+                 for (int j = 0; j < n; ++j)
+                   for (int i = 0; i < j; ++i) at(x, n, j, i) = at(x, n, i, j);
+                 for (int i = 0; i < n; ++i) at(v, n, i, i) = 1;
+                 plain::eigh(n, x.data(), v.data());
+                 std::vector<int> order(std::size_t(n), 0);
+                 std::iota(order.begin(), order.end(), 0);
+                 std::stable_sort(order.begin(), order.end(),
+                                  [&](int i, int j) { return at(x, n, i, i) < at(x, n, j, j); });
+                 for (int const k : order) {
+                   values.push_back(at(x, n, k, k));
+                   for (int i = 0; i < n; ++i) sorted.push_back(at(v, n, i, k));
+                 }
+                 here.write(a, sorted), here.write(w, values), here.end(info, 0);
+               });
+}
+template <class T>
+int gesvdj(char const* name, void* h, int vectors, int economic, int m, int n, T* a, int lda, T* s,
+           T* u, int ldu, T* v, int ldv, int room, int* info, void* options) {
+  if (!is_matrix(m, n, lda) || lda != m || ldu != m || ldv != n || vectors != 1 || economic != 1 ||
+      !options)
+    return invalid_value;
+  return start(name, h, room, m + n, std::size_t(m) * std::size_t(n) * sizeof(T),
+               [=](memory const& here) {
+                 int const k = std::min(m, n), length = std::max(m, n);
+                 numbers x = here.read(a, std::int64_t(m) * n), w = m >= n ? x : turned(x, m, n),
+                         other(std::size_t(k) * std::size_t(k), 0.), values(std::size_t(k), 0.);
+                 for (int i = 0; i < k; ++i) at(other, k, i, i) = 1;
+                 plain::svd(k, length, w.data(), values.data(), other.data());
+                 std::vector<int> order(std::size_t(k), 0);
+                 std::iota(order.begin(), order.end(), 0);
+                 std::stable_sort(order.begin(), order.end(), [&](int i, int j) {
+                   return values[std::size_t(i)] > values[std::size_t(j)];
+                 });
+                 numbers sorted, longer, shorter;
+                 for (int const i : order) {
+                   sorted.push_back(values[std::size_t(i)]);
+                   for (int c = 0; c < length; ++c) longer.push_back(at(w, length, c, i));
+                   for (int c = 0; c < k; ++c) shorter.push_back(at(other, k, c, i));
+                 }
+                 here.write(s, sorted);
+                 here.write(u, m >= n ? longer : shorter), here.write(v, m >= n ? shorter : longer);
+                 here.end(info, 0);
+               });
+}
+
+}  // namespace
+
+SOLVER_API int cusolverDnCreate(void** h) {
+  if (!h) return invalid_value;
+  if (int const planned = ptx_called("cusolverDnCreate")) return planned;
+  std::lock_guard const hold(lock());
+  auto fresh = std::make_unique<handle>();
+  *h = fresh.get();
+  handles()[*h] = std::move(fresh);
+  return success;
+}
+SOLVER_API int cusolverDnSetStream(void* h, void* stream) {
+  if (int const planned = ptx_called("cusolverDnSetStream")) return planned;
+  std::lock_guard const hold(lock());
+  auto const found = handles().find(h);
+  if (found == handles().end()) return not_initialized;
+  if (ptx_card_of_stream(stream) != found->second->card) return invalid_value;
+  return found->second->stream = stream, success;
+}
+SOLVER_API int cusolverDnCreateGesvdjInfo(void** options) {
+  static int one = 0;
+  return options ? (*options = &one, success) : invalid_value;
+}
+
+#define SOLVERS(T, letter)                                                                         \
+  SOLVER_API int cusolverDn##letter##potrf_bufferSize(void*, int, int n, T*, int, int* room) {     \
+    return say(room, n);                                                                           \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##potrf(void* h, int half, int n, T* a, int lda, T*, int room,  \
+                                           int* info) {                                            \
+    return potrf("cusolverDnXpotrf", h, half, n, a, lda, room, info);                              \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##potrfBatched(void* h, int half, int n, T** each, int lda,     \
+                                                  int* infos, int all) {                           \
+    return potrf_batched("cusolverDnXpotrfBatched", h, half, n, each, lda, infos, all);            \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##getrf_bufferSize(void*, int, int n, T*, int, int* room) {     \
+    return say(room, n);                                                                           \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##getrf(void* h, int m, int n, T* a, int lda, T*, int* pivots,  \
+                                           int* info) {                                            \
+    return getrf("cusolverDnXgetrf", h, m, n, a, lda, pivots, info);                               \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##getrs(void* h, int turns, int n, int right, T const* a,       \
+                                           int lda, int const* pivots, T* b, int ldb, int* info) { \
+    return getrs("cusolverDnXgetrs", h, turns, n, right, a, lda, pivots, b, ldb, info);            \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##geqrf_bufferSize(void*, int, int n, T*, int, int* room) {     \
+    return say(room, n);                                                                           \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##geqrf(void* h, int m, int n, T* a, int lda, T* tau, T*,       \
+                                           int room, int* info) {                                  \
+    return geqrf("cusolverDnXgeqrf", h, m, n, a, lda, tau, room, info);                            \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##orgqr_bufferSize(void*, int, int n, int, T const*, int,       \
+                                                      T const*, int* room) {                       \
+    return say(room, n);                                                                           \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##orgqr(void* h, int m, int n, int k, T* a, int lda,            \
+                                           T const* tau, T*, int room, int* info) {                \
+    return orgqr("cusolverDnXorgqr", h, m, n, k, a, lda, tau, room, info);                         \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##syevd_bufferSize(void*, int, int, int n, T const*, int,       \
+                                                      T const*, int* room) {                       \
+    return say(room, n * n);                                                                       \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##syevd(void* h, int vectors, int half, int n, T* a, int lda,   \
+                                           T* w, T*, int room, int* info) {                        \
+    return syevd("cusolverDnXsyevd", h, vectors, half, n, a, lda, w, room, info);                  \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##gesvdj_bufferSize(void*, int, int, int m, int n, T const*,    \
+                                                       int, T const*, T const*, int, T const*,     \
+                                                       int, int* room, void*) {                    \
+    return say(room, m + n);                                                                       \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##gesvdj(void* h, int vectors, int economic, int m, int n,      \
+                                            T* a, int lda, T* s, T* u, int ldu, T* v, int ldv, T*, \
+                                            int room, int* info, void* options) {                  \
+    return gesvdj("cusolverDnXgesvdj", h, vectors, economic, m, n, a, lda, s, u, ldu, v, ldv,      \
+                  room, info, options);                                                            \
+  }
+SOLVERS(float, S)
+SOLVERS(double, D)
