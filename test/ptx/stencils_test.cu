@@ -138,3 +138,29 @@ TEST_CASE("rows, columns and arrays stored columns first have the bits of the ho
   column_at(whole, 2) = column_at(whole, 3) + 1.f;
   CHECK(same_bits(pieces, whole));
 }
+
+TEST_CASE("a wave in three axes has the same bits on one card and on four") {
+  Dextents<3> const e(17, 9, 40);
+  Tensor<double, Dextents<3>> u = uniform<double>(e, locus::seed{5}, -1., 1.),
+                              before = uniform<double>(e, locus::seed{6}, -1., 1.), v(u);
+  Tensor<double, Dextents<3>, GpuDevice<0>> const a(u), b(before);
+  Tensor<double, Dextents<3>, GpuDevice<0>> c(u);
+  Tensor<double, Dextents<3>, Four<Halo<1>>> const x(u), y(before);
+  Tensor<double, Dextents<3>, Four<Halo<1>>> z(u);
+  auto const step = [](auto const& now, auto const& was, auto& next) {
+    run(into(interior<1>(next), 2. * interior<1>(now) - interior<1>(was) +
+                                    .1 * (interior<1, -1, 0, 0>(now) + interior<1, 1, 0, 0>(now) +
+                                          interior<1, 0, -1, 0>(now) + interior<1, 0, 1, 0>(now) +
+                                          interior<1, 0, 0, -1>(now) + interior<1, 0, 0, 1>(now) -
+                                          6. * interior<1>(now))));
+  };
+  step(u, before, v);
+  for (tally const done :
+       {testing::count([&] { step(a, b, c); }), testing::count([&] { step(x, y, z); })}) {
+    CHECK(done.launches == 1);
+    CHECK(done.fallbacks == 0);
+  }
+  // the card multiplies and adds in one step
+  CHECK(all_close(v, Tensor<double, Dextents<3>>(c), 1e-14, 1e-14));
+  CHECK(same_bits(c, z));
+}

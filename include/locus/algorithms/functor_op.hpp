@@ -184,8 +184,7 @@ void reduce_lines(card_context& here, T const* x, std::int64_t outer, std::int64
                   Put const& put) {
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
   auto* const totals = here.take<typename Fold::total>(outer * chunks * inner);
-  here.each(outer * chunks * inner,
-            chunk_folds<Fold, false, T>{chunk, chunks, n, inner, x, totals, fold});
+  fold_chunks<Fold, false>(here, x, totals, outer, n, inner, fold);
   here.each(outer * inner, line_ends<Fold, Put>{chunks, inner, start, totals, fold, put});
 }
 

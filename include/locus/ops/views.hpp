@@ -150,7 +150,8 @@ template <class Axes, axis_set Cut, std::int64_t... Static>
 struct slice_ranges;
 template <std::size_t... A, axis_set Cut, std::int64_t... Static>
 struct slice_ranges<std::index_sequence<A...>, Cut, Static...> {
-  static constexpr range ranges[] = {static_range<Cut, Static...>(int(A))...};
+  // nvcc 13.0 ends with a segmentation fault on three ranges without this bound
+  static constexpr range ranges[sizeof...(A)] = {static_range<Cut, Static...>(int(A))...};
 };
 template <std::size_t... A, axis_set Cut>
 struct slice_ranges<std::index_sequence<A...>, Cut> {

@@ -67,6 +67,13 @@ class card_context : public call_context {
   void each(std::int64_t n, F const& f) const {
     if (n > 0) cuda_side::start(site_, cuda_side::each_number<F>{f, n}, cuda_side::blocks_for(n));
   }
+  /// means: the body of a kernel (engine/gpu/block.hpp) on `jobs` blocks, or fewer that stride over
+  ///        them
+  template <class Body>
+  void start(Body const& body, std::int64_t jobs) const {
+    std::int64_t const blocks = jobs < cuda_side::most_blocks ? jobs : cuda_side::most_blocks;
+    if (jobs > 0) cuda_side::start(site_, body, static_cast<unsigned>(blocks));
+  }
   /// means: issues an algorithm of a library (engine/gpu/algorithm.hpp)
   template <class Algorithm>
   void run(Algorithm const& a) {
