@@ -50,7 +50,7 @@ void instantiate_algorithms_of() {
 template <class... T>
 bool instantiate_algorithms() {
   (instantiate_algorithms_of<T>(), ...);
-  require_algorithms<count_numbers<std::int32_t>>();
+  require_algorithms<count_numbers<std::int32_t>, select_numbers<std::int32_t>>();
   return true;
 }
 

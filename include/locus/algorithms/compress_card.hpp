@@ -25,11 +25,29 @@ struct compressed_rows {
   }
 };
 
+template <class T>
+struct zeros_behind {
+  std::int64_t const* count;
+  T* r;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    if (i >= *count) r[i] = T(0);
+  }
+};
+
 /// means: as host::compress_rows, bit for bit; the number of rows goes to `count`, if it is not null
 /// shape: fewer than 2^31 - 1 rows
 template <class T>
 void compress_rows(card_context& here, T const* x, bool const* mask, T* r, std::int64_t* count,
                    std::int64_t outer, std::int64_t n, std::int64_t inner, std::int64_t room) {
+  here.needs(cuda_side::select_numbers<std::int32_t>{});
+  bool const is_list = outer == 1 && inner == 1 && n > 0 && n <= room;
+  if (is_list && r && r != x && here.has(cuda_side::select_flagged<T>{})) {
+    if (n > 2147483646) refuse_selection(n);
+    std::int64_t* const number = count ? count : here.take<std::int64_t>(1);
+    here.run(cuda_side::select_flagged<T>{n, x, mask, r, number});
+    here.each(room, zeros_behind<T>{number, r});
+    return;
+  }
   kept_numbers const kept = keep(here, n, mask, count);
   std::int64_t const size = outer * room * inner;
   if (size > 0 && (r || here.measuring()))

@@ -4,7 +4,7 @@
 #include <locus/core/error.hpp>               // shape_error
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/card_context.hpp>  // card_context
-#include <locus/engine/gpu/selects.hpp>       // select_flagged
+#include <locus/engine/gpu/selects.hpp>       // select_numbers
 
 namespace locus::algorithms::cards {
 
@@ -45,13 +45,12 @@ template <class Flag>
 kept_numbers keep(card_context& here, std::int64_t n, Flag const* flags, std::int64_t* result) {
   using number = std::int32_t;
   if (n > 2147483646) refuse_selection(n);
-  number* const numbers = here.take<number>(n);
   number* const kept = here.take<number>(n);
   std::int64_t* const count = here.take<std::int64_t>(1);
-  if (n > 0) {
-    here.each(n, count_up<number>{numbers});
-    here.run(cuda_side::select_flagged<number>{n, numbers, flags, kept, count});
-  } else
+  here.needs(cuda_side::select_numbers<number>{});
+  if (n > 0)
+    here.run(cuda_side::select_numbers<number>{n, flags, kept, count});
+  else
     here.each(1, store_number<std::int64_t>{nullptr, count});
   if (result) here.each(1, store_number<std::int64_t>{count, result});
   return {kept, count};

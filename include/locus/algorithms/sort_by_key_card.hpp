@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sort_by_key on a GPU: the order of the keys by CUB's radix sorts, then a thread moves each element.
 #pragma once
+#include <locus/algorithms/kept_card.hpp>     // count_up
 #include <locus/algorithms/sort_card.hpp>     // order_of_lines
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
@@ -33,7 +34,21 @@ template <class Key, class Value>
 void sort_lines_by_key(card_context& here, Key const* keys, Value const* values, Key* sorted_keys,
                        Value* sorted_values, std::int64_t outer, std::int64_t n,
                        std::int64_t inner) {
-  std::int32_t const* const by_line = order_of_lines(here, keys, outer, n, inner);
+  using number = std::int32_t;
+  if (bool const over_keys = static_cast<void const*>(sorted_keys) == keys ||
+                             static_cast<void const*>(sorted_values) == keys;
+      outer * inner == 1 && !over_keys) {
+    here.needs(cuda_side::sort_pairs<number, number>{});
+    if (n > 2147483646) refuse_sort(n);
+    number* const numbers = here.take<number>(n);
+    number* const order = here.take<number>(n);
+    Key* const to = sorted_keys ? sorted_keys : here.take<Key>(n);
+    here.each(n, count_up<number>{numbers});
+    here.run(cuda_side::sort_pairs<Key, number>{n, keys, numbers, to, order});
+    here.each(n, moved_by_key<Key, Value>{n, 1, keys, values, order, nullptr, sorted_values});
+    return;
+  }
+  number const* const by_line = order_of_lines(here, keys, outer, n, inner);
   here.each(outer * n * inner,
             moved_by_key<Key, Value>{n, inner, keys, values, by_line, sorted_keys, sorted_values});
 }

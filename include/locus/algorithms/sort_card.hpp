@@ -6,7 +6,7 @@
 #include <locus/core/error.hpp>               // shape_error
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/card_context.hpp>  // card_context
-#include <locus/engine/gpu/sorts.hpp>         // sort_pairs
+#include <locus/engine/gpu/sorts.hpp>         // sort_keys, sort_pairs
 
 namespace locus::algorithms::cards {
 
@@ -60,6 +60,12 @@ struct sorted_elements {
       r[first + j * inner] = place;
   }
 };
+template <class T>
+struct moved_elements {
+  T const* from;
+  T* to;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = from[i]; }
+};
 template <class Op, class T, class Place>
 struct put_back {
   std::int64_t n, inner;
@@ -85,6 +91,12 @@ std::int32_t const* order_of_lines(card_context& here, Elements elements, std::i
   key* const sorted = here.take<key>(size);
   number* const numbers = elements.numbers = here.take<number>(size);
   number* const by_key = here.take<number>(size);
+  if (lines == 1) {
+    here.needs(cuda_side::sort_pairs<number, number>{});
+    here.each(size, elements);
+    here.run(cuda_side::sort_pairs<key, number>{size, keys, numbers, sorted, by_key});
+    return by_key;
+  }
   number* const line_of = here.take<number>(size);
   number* const sorted_lines = here.take<number>(size);
   number* const by_line = here.take<number>(size);
@@ -108,6 +120,16 @@ std::int32_t const* order_of_lines(card_context& here, T const* x, std::int64_t 
 template <bool Values, class T, class R>
 void sort_lines(card_context& here, T const* x, R* r, std::int64_t outer, std::int64_t n,
                 std::int64_t inner) {
+  if constexpr (Values)
+    if (outer * inner == 1 && here.has(cuda_side::sort_keys<T>{})) {
+      here.needs(cuda_side::sort_pairs<T, std::int32_t>{});
+      here.needs(cuda_side::sort_pairs<std::int32_t, std::int32_t>{});
+      if (n > 2147483646) refuse_sort(n);
+      T* const sorted = static_cast<void const*>(r) == x ? here.take<T>(n) : r;
+      here.run(cuda_side::sort_keys<T>{n, x, sorted});
+      if (sorted != r) here.each(n, moved_elements<T>{sorted, r});
+      return;
+    }
   std::int32_t const* const by_line = order_of_lines(here, x, outer, n, inner);
   here.each(outer * n * inner, sorted_elements<Values, T, R>{n, inner, x, by_line, r});
 }

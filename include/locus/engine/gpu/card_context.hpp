@@ -77,11 +77,19 @@ class card_context : public call_context {
   /// means: issues an algorithm of a library (engine/gpu/algorithm.hpp)
   template <class Algorithm>
   void run(Algorithm const& a) {
-    if (measuring() && !missing_) {
-      auto& type = cuda_side::type_of_algorithm<Algorithm>();
-      if (!cuda_side::is_made(type, cuda_side::algorithm_of(a))) missing_ = &type;
-    }
+    needs(a);
     if (!missing_) cuda_side::run_algorithm(site_, a);
+  }
+  /// means: the body runs such an algorithm for other operands; all that it may run is said each time
+  template <class Algorithm>
+  void needs(Algorithm const& a) {
+    if (measuring() && !missing_ && !has(a)) missing_ = &cuda_side::type_of_algorithm<Algorithm>();
+  }
+  /// means: a unit of the program compiled this algorithm, or its library was found
+  template <class Algorithm>
+  bool has(Algorithm const& a) const {
+    return cuda_side::is_made(cuda_side::type_of_algorithm<Algorithm>(),
+                              cuda_side::algorithm_of(a));
   }
   /// means: c = a b by cuBLAS, or c += a b, or a batch of such products, of element type T; floats
   ///        use the precision of matmul in the settings

@@ -23,6 +23,14 @@ struct card_code<select_flagged<T>> {
                                             static_cast<cudaStream_t>(stream)));
   }
 };
+template <class Number>
+struct card_code<select_numbers<Number>> {
+  static int run(select_numbers<Number> const& a, void* memory, std::size_t* bytes, void* stream) {
+    return int(::cub::DeviceSelect::Flagged(memory, *bytes, ::thrust::counting_iterator<Number>(0),
+                                            a.flags, a.out, a.count, a.n,
+                                            static_cast<cudaStream_t>(stream)));
+  }
+};
 template <class Key, class Number>
 struct card_code<first_of_runs<Key, Number>> {
   static int run(first_of_runs<Key, Number> const& a, void* memory, std::size_t* bytes,

@@ -26,6 +26,25 @@ struct select_flagged {
   }
 };
 
+/// means: out = the i of [0, n) with a set flag, in order; *count = their number
+/// shape: flags (n); out: room for n
+template <class Number>
+struct select_numbers {
+  static constexpr char const* name = "cub::DeviceSelect::Flagged";
+  std::int64_t n;
+  bool const* flags;
+  Number* out;
+  std::int64_t* count;
+
+  algorithm_size size() const { return {n, 0}; }
+  void host() const {
+    std::int64_t found = 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (flags[i]) out[found++] = static_cast<Number>(i);
+    *count = found;
+  }
+};
+
 /// means: for each run of equal keys, its first key and the index of it; *count = number of runs
 /// shape: keys (n); unique, first: room for n
 template <class Key, class Number>
