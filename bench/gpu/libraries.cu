@@ -184,7 +184,7 @@ void products(char const* what, sparse::csr<T, Dextents<2>> const& here, std::st
   g.operations = 2. * double(entries);
   g.add("locus", "locus", 0, [&] { y = matmul(a, x); });
   if (library.handle) {
-    int const type = sizeof(T) == 4 ? 0 : 1, algorithm = 2;  // of rows, the same bits each time
+    int const type = sizeof(T) == 4 ? 0 : 1, algorithm = 3;  // of rows, the same bits each time
     T const one = 1, zero = 0;
     void *matrix = nullptr, *from = nullptr, *to = nullptr;
     std::size_t bytes = 0;
@@ -200,7 +200,7 @@ void products(char const* what, sparse::csr<T, Dextents<2>> const& here, std::st
                            bench::other_memory) != 0)
         std::exit(1);
     });
-    int const other = 1;  // sums in any order
+    int const other = 2;  // of rows, sums in any order
     library.room(library.handle, 0, &one, matrix, from, &zero, to, type, other, &bytes);
     g.add("cuSPARSE, any order", "rival", 0, [=] {
       if (library.multiply(library.handle, 0, &one, matrix, from, &zero, to, type, other,

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans of lines on a GPU: folds of chunks, a scan of their totals, and scans of chunks from there.
 #pragma once
-#include <type_traits>  // conditional_t
-
+#include <locus/algorithms/lanes_card.hpp>    // lanes_in_tiles, each_in_turn
 #include <locus/algorithms/scan_fold.hpp>     // scan_chunk
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
-#include <locus/engine/gpu/block.hpp>         // block_threads, warp_threads
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 
 namespace locus::algorithms::cards {
@@ -23,21 +21,6 @@ struct chunk_of_line {
     return (o * n + (Backwards ? n - 1 - j : j)) * inner + c;
   }
 };
-/// elements that a thread loads before it combines the first of them
-inline constexpr int at_once = 8;
-
-/// means: f(number, element) for elements j ... end - 1 of a line, in turn
-template <class Line, class T, class F>
-LOCUS_HOST_DEVICE void each_in_turn(Line const& at, T const* x, F const& f) {
-  std::int64_t j = at.first;
-  for (; j + at_once <= at.end; j += at_once) {
-    T v[at_once];
-    for (int k = 0; k < at_once; ++k) v[k] = x[at[j + k]];
-    for (int k = 0; k < at_once; ++k) f(at[j + k], v[k]);
-  }
-  for (; j < at.end; ++j) f(at[j], x[at[j]]);
-}
-
 template <class Fold, bool Backwards, class T>
 struct chunk_folds {
   std::int64_t chunk, chunks, n, inner;
@@ -47,7 +30,8 @@ struct chunk_folds {
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     chunk_of_line<Backwards> const at(i, chunk, chunks, n, inner);
     auto t = fold.identity();
-    each_in_turn(at, x, [&](std::int64_t, T v) { t = fold.combine(t, fold.widen(v)); });
+    each_in_turn(at, x, at.first, at.end,
+                 [&](std::int64_t, T v) { t = fold.combine(t, fold.widen(v)); });
     totals[i] = t;
   }
 };
@@ -138,7 +122,7 @@ struct chunk_scans {
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     chunk_of_line<Backwards> const at(i, chunk, chunks, n, inner);
     auto t = totals ? totals[i] : starts.template of<Fold, Backwards>(at.o, at.c, inner);
-    each_in_turn(at, x, [&](std::int64_t to, T v) {
+    each_in_turn(at, x, at.first, at.end, [&](std::int64_t to, T v) {
       auto const next = fold.combine(t, fold.widen(v));
       r[to] = fold.finish(Exclusive ? t : next);
       t = next;
@@ -146,117 +130,28 @@ struct chunk_scans {
   }
 };
 
-/// The folds of chunks, or their scans, of lines without columns: threads of one warp take a chunk
-/// each from a tile in shared memory, while the others load the next tile and store the one before, so
-/// that memory is read and written in whole sectors.
-template <class Fold, bool Scans, bool Exclusive, bool Backwards, class T, class Starts>
-struct chunks_in_tiles {
-  using total = typename Fold::total;
-  using result = std::conditional_t<Scans, typename Fold::result, bool>;
-  static constexpr unsigned lanes = cuda_side::warp_threads;
-  // elements of a chunk in a tile; two tiles of both sides take less than 32 KiB
-  static constexpr unsigned bytes = unsigned(sizeof(T) + (Scans ? sizeof(result) : 0)),
-                            wide = bytes <= 8    ? 64
-                                   : bytes <= 16 ? 32
-                                                 : 16,
-                            line = wide + 1;
-  static constexpr unsigned movers = cuda_side::block_threads - lanes,
-                            each = (lanes * wide + movers - 1) / movers;
-  struct tiles {
-    T in[2][lanes * line];
-    result out[2][Scans ? lanes * line : 1];
-    std::int64_t from[lanes];  // the first element of each chunk
-    std::int64_t length[lanes];
+struct no_starts {};  // of folds
+/// Chunks of lines without columns, as lanes.
+template <bool Backwards, class Starts, class Total>
+struct chunk_lanes {
+  struct lane {
+    std::int64_t length, first;
   };
-  std::int64_t chunk, chunks, outer, n;
-  T const* x;
-  Starts starts;
-  total* totals;  // written by folds, read by scans; null: a line is one chunk
-  typename Fold::result* r;
-  Fold fold{};
-
-  static std::int64_t blocks(std::int64_t all) { return (all + lanes - 1) / lanes; }
-
-  LOCUS_EXEC_CHECK_DISABLE
-  template <class Block>
-  LOCUS_HOST_DEVICE void operator()(Block const& block) const {
-    tiles& s = *block.template shared<tiles, 1>();
-    typename Block::template own<total> own;
-    std::int64_t const count = ((chunk < n ? chunk : n) + wide - 1) / wide, all = outer * chunks;
-    for (std::int64_t first = std::int64_t(block.number()) * lanes; first < all;
-         first += std::int64_t(block.count()) * lanes) {
-      block.each([&](unsigned t) {
-        if (t < lanes) own[t] = begin(s, t, first + t);
-      });
-      for (std::int64_t k = 0; k < count + (Scans ? 2 : 1); ++k)
-        block.each([&](unsigned t) {
-          if (t < lanes) {
-            if (k >= 1 && k <= count) combine(s, t, k - 1, own[t]);
-            return;
-          }
-          if (Scans && k >= 2) store(s, t - lanes, k - 2);
-          if (k < count) load(s, t - lanes, k);
-        });
-      if constexpr (!Scans)
-        block.each([&](unsigned t) {
-          if (t < lanes && first + t < all) totals[first + t] = own[t];
-        });
-    }
+  std::int64_t count, chunk, chunks, n;
+  Starts starts{};
+  Total const* totals = nullptr;  // from which chunks begin; null: a line is one chunk
+  LOCUS_HOST_DEVICE lane at(std::int64_t c) const {
+    std::int64_t const o = c / chunks, j = c % chunks * chunk;
+    return {n - j < chunk ? n - j : chunk, o * n + (Backwards ? n - 1 - j : j)};
   }
-
- private:
-  LOCUS_HOST_DEVICE total begin(tiles& s, unsigned lane, std::int64_t c) const {
-    s.length[lane] = 0;
-    if (c >= outer * chunks) return fold.identity();
-    std::int64_t const o = c / chunks, at = c % chunks * chunk;
-    s.from[lane] = o * n + (Backwards ? n - 1 - at : at);
-    s.length[lane] = n - at < chunk ? n - at : chunk;
-    if constexpr (!Scans)
-      return fold.identity();
-    else
-      return totals ? totals[c] : starts.template of<Fold, Backwards>(o, 0, 1);
+  LOCUS_HOST_DEVICE std::int64_t place(lane const& l, std::int64_t j) const {
+    return l.first + (Backwards ? -j : j);
   }
-  /// means: f(the e-th element of a thread's share, where it lies in a tile, its place in memory)
-  template <class F>
-  LOCUS_HOST_DEVICE void each_of_share(tiles const& s, unsigned mover, std::int64_t k,
-                                       F const& f) const {
-    for (unsigned e = 0; e < each; ++e) {
-      unsigned const i = mover + e * movers, lane = i / wide, column = i % wide;
-      std::int64_t const j = k * wide + column;
-      if (i >= lanes * wide || j >= s.length[lane]) continue;
-      f(e, lane * line + column, s.from[lane] + (Backwards ? -j : j));
-    }
-  }
-  LOCUS_HOST_DEVICE void load(tiles& s, unsigned mover, std::int64_t k) const {
-    T v[each];  // all loads before the first store
-    each_of_share(s, mover, k, [&](unsigned e, unsigned, std::int64_t from) { v[e] = x[from]; });
-    each_of_share(s, mover, k,
-                  [&](unsigned e, unsigned to, std::int64_t) { s.in[k & 1][to] = v[e]; });
-  }
-  LOCUS_HOST_DEVICE void store(tiles const& s, unsigned mover, std::int64_t k) const {
-    if constexpr (Scans)
-      each_of_share(s, mover, k,
-                    [&](unsigned, unsigned from, std::int64_t to) { r[to] = s.out[k & 1][from]; });
-  }
-  LOCUS_HOST_DEVICE void combine(tiles& s, unsigned lane, std::int64_t k, total& t) const {
-    std::int64_t const left = s.length[lane] - k * wide;
-    unsigned const there = left < 0 ? 0 : left < wide ? unsigned(left) : wide;
-    T const* const in = s.in[k & 1] + lane * line;
-    auto const one = [&](unsigned j, T v) {
-      total const next = fold.combine(t, fold.widen(v));
-      if constexpr (Scans) s.out[k & 1][lane * line + j] = fold.finish(Exclusive ? t : next);
-      t = next;
-    };
-    unsigned j = 0;
-    for (; j + at_once <= there; j += at_once) {
-      T v[at_once];
-      for (unsigned l = 0; l < at_once; ++l) v[l] = in[j + l];
-      for (unsigned l = 0; l < at_once; ++l) one(j + l, v[l]);
-    }
-    for (; j < there; ++j) one(j, in[j]);
+  template <class Fold>
+  LOCUS_HOST_DEVICE Total start(Fold const&, std::int64_t c) const {
+    return totals ? totals[c] : starts.template of<Fold, Backwards>(c / chunks, 0, 1);
   }
 };
-struct no_starts {};  // of folds
 /// Lines of fewer elements are scanned by a thread each, from memory.
 inline constexpr std::int64_t least_line_in_tiles = 16;
 
@@ -266,10 +161,11 @@ void fold_chunks(card_context& here, T const* x, typename Fold::total* totals, s
                  std::int64_t n, std::int64_t inner, Fold const& fold) {
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
                      all = outer * chunks * inner;
-  using by_tiles = chunks_in_tiles<Fold, false, false, Backwards, T, no_starts>;
+  using lanes = chunk_lanes<Backwards, no_starts, typename Fold::total>;
+  lanes_in_tiles<lanes, Fold, false, T, void> const by_tiles{
+      {all, chunk, chunks, n}, x, totals, nullptr, fold};
   if (inner == 1 && n >= least_line_in_tiles)
-    here.start(by_tiles{chunk, chunks, outer, n, x, {}, totals, nullptr, fold},
-               by_tiles::blocks(all));
+    here.start(by_tiles, by_tiles.blocks());
   else
     here.each(all, chunk_folds<Fold, Backwards, T>{chunk, chunks, n, inner, x, totals, fold});
 }
@@ -291,10 +187,11 @@ void scan_lines(card_context& here, T const* x, typename Fold::result* r, std::i
       here.each(outer * inner,
                 chunk_starts<Fold, Backwards, Starts>{chunks, inner, starts, totals, fold});
   }
-  using by_tiles = chunks_in_tiles<Fold, true, Exclusive, Backwards, T, Starts>;
+  using lanes = chunk_lanes<Backwards, Starts, typename Fold::total>;
+  lanes_in_tiles<lanes, Fold, Exclusive, T, typename Fold::result> const by_tiles{
+      {all, chunk, chunks, n, starts, totals}, x, nullptr, r, fold};
   if (inner == 1 && n >= least_line_in_tiles)
-    here.start(by_tiles{chunk, chunks, outer, n, x, starts, totals, r, fold},
-               by_tiles::blocks(all));
+    here.start(by_tiles, by_tiles.blocks());
   else
     here.each(all, chunk_scans<Fold, Exclusive, Backwards, T, Starts>{chunk, chunks, n, inner, x,
                                                                       starts, totals, r, fold});

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds of rows by number on a GPU: ids are sorted with their places, and a thread for each number
-// of the result folds its rows in their order.
+// Folds of rows by number on a GPU: ids are sorted with their places, and the rows of each segment are
+// folded in their order, part by part.
 #pragma once
-#include <locus/algorithms/segment_result.hpp>  // segment_result
+#include <locus/algorithms/lanes_card.hpp>      // lanes_in_tiles, lane_folds
+#include <locus/algorithms/segment_result.hpp>  // segment_result, segment_part
 #include <locus/core/error.hpp>                 // shape_error
 #include <locus/core/macros.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/card_context.hpp>    // card_context
@@ -49,22 +50,63 @@ struct segment_starts {
     starts[s] = static_cast<Number>(low);
   }
 };
-/// Number k of the result (outer, segments, inner).
+/// Where the rows of each segment begin in each part of the rows; row `parts`: where they end.
+template <class Number>
+struct part_starts {
+  std::int64_t segments, parts, part;
+  Number const *starts, *places;
+  Number* r;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    std::int64_t const s = i % segments, p = i / segments;
+    std::int64_t low = starts[s], high = starts[s + 1];
+    if (p == parts) low = high;
+    while (low < high) {
+      std::int64_t const middle = low + (high - low) / 2;
+      (places[middle] < p * part ? low : high) = places[middle] < p * part ? middle + 1 : middle;
+    }
+    r[i] = static_cast<Number>(low);
+  }
+};
+/// The rows of a segment in one part, as lanes (outer, parts, segments, inner).
+template <class Number>
+struct segment_lanes {
+  struct lane {
+    std::int64_t length, first, base;
+  };
+  std::int64_t count, n, inner, segments, parts, step;  // step: from a part's starts to the next
+  Number const *starts, *places;
+  LOCUS_HOST_DEVICE lane at(std::int64_t k) const {
+    std::int64_t const c = k % inner, row = k / inner, s = row % segments,
+                       p = row / segments % parts, o = row / segments / parts;
+    std::int64_t const begin = starts[p * step + s], end = starts[(p + 1) * step + s];
+    return {end - begin, begin, o * n * inner + c};
+  }
+  LOCUS_HOST_DEVICE std::int64_t place(lane const& l, std::int64_t j) const {
+    return l.base + places[l.first + j] * inner;
+  }
+};
 template <reduction R, class T>
-struct segment_folds {
+struct segment_fold {
   using fold = kernel::reducer<R, compute_t<T>>;
-  using value = typename fold::value;
-  std::int64_t n, inner, segments;
-  std::int32_t const *starts, *places;
-  T const* x;
+  using total = typename fold::total;
+  LOCUS_HOST_DEVICE static constexpr total identity() { return fold::identity(); }
+  LOCUS_HOST_DEVICE static constexpr total combine(total a, total b) { return fold::combine(a, b); }
+  LOCUS_HOST_DEVICE static constexpr total widen(T v) {
+    return fold::widen(fold::add(fold::start(), typename fold::value(v)));
+  }
+};
+/// Number k of the result (outer, segments, inner), from the totals of parts.
+template <reduction R, class T>
+struct segment_ends {
+  using fold = kernel::reducer<R, compute_t<T>>;
+  std::int64_t parts, row;  // row: segments times inner
+  typename fold::total const* totals;
   segment_result<R, T>* r;
   LOCUS_HOST_DEVICE void operator()(std::int64_t k) const {
-    std::int64_t const c = k % inner, line = k / inner, s = line % segments, o = line / segments;
-    auto total = fold::identity();
-    for (std::int64_t j = starts[s]; j < starts[s + 1]; ++j)
-      total = fold::combine(
-          total, fold::widen(fold::add(fold::start(), value(x[(o * n + places[j]) * inner + c]))));
-    r[k] = static_cast<segment_result<R, T>>(fold::finish(total, -1));
+    std::int64_t const first = k / row * parts * row + k % row;
+    auto t = totals[first];
+    for (std::int64_t p = 1; p < parts; ++p) t = fold::combine(t, totals[first + p * row]);
+    r[k] = static_cast<segment_result<R, T>>(fold::finish(t, -1));
   }
 };
 
@@ -86,7 +128,25 @@ void fold_by_number(card_context& here, T const* x, Id const* ids, segment_resul
   here.each(n, segment_keys<Id>{segments, ids, keys, places});
   here.run(cuda_side::sort_pairs<number, number>{n, keys, places, sorted, order, bits});
   here.each(segments + 1, segment_starts<number>{sorted, n, starts});
-  here.each(outer * segments * inner, segment_folds<R, T>{n, inner, segments, starts, order, x, r});
+  using fold = segment_fold<R, T>;
+  std::int64_t const part = segment_part(segments), parts = n > part ? (n + part - 1) / part : 1,
+                     count = outer * parts * segments * inner;
+  number* begins = starts;
+  if (parts > 1) {
+    begins = here.take<number>((parts + 1) * segments);
+    here.each((parts + 1) * segments,
+              part_starts<number>{segments, parts, part, starts, order, begins});
+  }
+  auto* const totals = here.take<typename fold::total>(count);
+  segment_lanes<number> const lanes{count,  n,    inner, segments, parts, parts > 1 ? segments : 1,
+                                    begins, order};
+  if (inner < 8) {
+    lanes_in_tiles<segment_lanes<number>, fold, false, T, void> const by_tiles{lanes, x, totals,
+                                                                               nullptr};
+    here.start(by_tiles, by_tiles.blocks());
+  } else  // neighbouring threads read neighbouring columns
+    here.each(count, lane_folds<segment_lanes<number>, fold, T>{lanes, x, totals});
+  here.each(outer * segments * inner, segment_ends<R, T>{parts, segments * inner, totals, r});
 }
 
 }  // namespace LOCUS_MODE

@@ -64,7 +64,8 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
     }
   constexpr std::int64_t most = 64;  // columns of a task
   std::int64_t const groups = (inner + most - 1) / most, all = outer * segments * inner;
-  workspace<total> const memory(all);
+  std::int64_t const part = segment_part(segments), parts = (n + part - 1) / part;
+  workspace<total> const memory(parts > 1 ? 2 * all : all);
   total* const totals = memory.data();
   auto const work = static_cast<float>(outer * n * inner + all);
   parallel_for(static_cast<int>(outer * groups), threads_worth(work * 1.5f), [&](int task) {
@@ -76,15 +77,26 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
     auto const add = [](total& t, T v) {
       t = fold::combine(t, fold::widen(fold::add(fold::start(), value(v))));
     };
-    for (std::int64_t s = 0; s < segments; ++s)
-      for (std::int64_t w = 0; w < width; ++w) to[s * inner + w] = fold::identity();
-    if (inner == 1)
-      for (std::int64_t j = 0; j < n; ++j) add(to[static_cast<std::int64_t>(ids[j])], from[j]);
-    else
-      for (std::int64_t j = 0; j < n; ++j) {
-        total* const row = to + static_cast<std::int64_t>(ids[j]) * inner;
-        for (std::int64_t w = 0; w < width; ++w) add(row[w], from[j * inner + w]);
-      }
+    auto const each_total = [&](auto const& f) {
+      for (std::int64_t s = 0; s < segments; ++s)
+        for (std::int64_t w = 0; w < width; ++w) f(s * inner + w);
+    };
+    auto const add_rows = [&](total* sums, std::int64_t j, std::int64_t end) {
+      each_total([=](std::int64_t i) { sums[i] = fold::identity(); });
+      if (inner == 1)
+        for (; j < end; ++j) add(sums[static_cast<std::int64_t>(ids[j])], from[j]);
+      else
+        for (; j < end; ++j) {
+          total* const row = sums + static_cast<std::int64_t>(ids[j]) * inner;
+          for (std::int64_t w = 0; w < width; ++w) add(row[w], from[j * inner + w]);
+        }
+    };
+    add_rows(to, 0, n < part ? n : part);
+    for (std::int64_t j = part; j < n; j += part) {
+      total* const own = to + all;
+      add_rows(own, j, n - j < part ? n : j + part);
+      each_total([=](std::int64_t i) { to[i] = fold::combine(to[i], own[i]); });
+    }
     for (std::int64_t s = 0; s < segments; ++s)
       for (std::int64_t w = 0; w < width; ++w)
         r[begin + s * inner + w] =
@@ -99,7 +111,7 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
 /// cost:  where segments are few, one pass over x, and totals for all numbers of r; several threads
 ///        share its outer and inner axes. Otherwise two passes over the ids on one thread, which put
 ///        the rows into the order of segments; then segments on several threads. The bits are the
-///        same: a number of r adds its rows in their order
+///        same: a number of r adds its rows in their order, part by part (segment_part)
 template <reduction R, class T, class Id>
 void fold_by_number(T const* x, Id const* ids, segment_result<R, T>* r, std::int64_t outer,
                     std::int64_t n, std::int64_t inner, std::int64_t segments,

@@ -33,7 +33,8 @@ struct cholesky_factors {
   int card(void* memory, std::size_t* bytes, void* stream) const {
     auto const& solver = cusolver_table::instance().of<T>();
     constexpr int half = cusolver_table::upper;  // of columns: the lower half of rows
-    return cuda_side::solver_handle::use(stream, [&](void* handle, void*) {
+    return cuda_side::solver_handle::use(stream, [&](cuda_side::solver_handles const& with) {
+      void* const handle = with.dense;
       if (is_one_call())
         return memory ? solver.potrf_batched(handle, half, n, each, n, infos, int(all)) : 0;
       int room = 0;
@@ -50,13 +51,6 @@ struct cholesky_factors {
   }
 };
 
-template <class T>
-struct addresses {
-  std::int64_t size;
-  T* a;
-  T** each;
-  LOCUS_HOST_DEVICE void operator()(std::int64_t k) const { each[k] = a + k * size; }
-};
 /// Element i of the factors: 0 above the diagonal, NaN where there is none.
 template <class T>
 struct lower_half {

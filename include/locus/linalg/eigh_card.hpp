@@ -32,7 +32,8 @@ struct eigenvectors {
     auto const& solver = cusolver_table::instance().of<T>();
     constexpr int half = cusolver_table::upper,  // of columns: the lower half of rows
         vectors = cusolver_table::vectors;
-    return cuda_side::solver_handle::use(stream, [&](void* handle, void*) {
+    return cuda_side::solver_handle::use(stream, [&](cuda_side::solver_handles const& with) {
+      void* const handle = with.dense;
       int room = 0;
       if (!memory) {
         int const status = solver.room_of_syevd(handle, vectors, half, n, a, n, w, &room);

@@ -76,6 +76,15 @@ struct infos_for_caller {
   LOCUS_HOST_DEVICE void operator()(std::int64_t k) const { to[k] = from ? from[k] : 0; }
 };
 
+/// Where each matrix of a batch lies.
+template <class T>
+struct addresses {
+  std::int64_t size;
+  T* a;
+  T** each;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t k) const { each[k] = a + k * size; }
+};
+
 /// means: f(k) for each matrix, until one of the calls of a library fails
 /// returns: the status of that call, or 0
 template <class F>

@@ -36,7 +36,8 @@ struct qr_factors {
   }
   int card(void* memory, std::size_t* bytes, void* stream) const {
     auto const& solver = cusolver_table::instance().of<T>();
-    return cuda_side::solver_handle::use(stream, [&](void* handle, void*) {
+    return cuda_side::solver_handle::use(stream, [&](cuda_side::solver_handles const& with) {
+      void* const handle = with.dense;
       int room = 0, other = 0;
       if (!memory) {
         int status = solver.room_of_geqrf(handle, m, n, a, m, &room);

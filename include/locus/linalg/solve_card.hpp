@@ -7,17 +7,21 @@ namespace locus::linalg::cards {
 inline namespace LOCUS_MODE {
 
 /// means: b becomes x with a x = b, for each matrix; a is overwritten
-/// shape: a (all, n, n) and b (all, n, m), each matrix columns first; pivots (n), infos (all + 1)
+/// shape: a (all, n, n) and b (all, n, m), each matrix columns first; pivots (all, n), infos (all + 1);
+///        each_a, each_b: where the matrices lie
 template <class T>
 struct equations {
   static constexpr char const* name = "cusolverDnXgetrf";
+  static constexpr int small = 256;  // of a batch: cuBLAS solves it in two calls
   using library = cusolver_table;
   int n, m;
   std::int64_t all;
   T *a, *b;
+  T **each_a, **each_b;
   std::int32_t *pivots, *infos;
 
-  algorithm_size size() const { return {n, 0}; }
+  bool is_small_batch() const { return all > 1 && all <= 2147483647 && n <= small; }
+  algorithm_size size() const { return {n, is_small_batch()}; }
   void host() const {
     std::int64_t const square = std::int64_t(n) * n, wide = std::int64_t(n) * m;
     linalg::host::workspace<T> const memory(square + 2 * wide);
@@ -32,8 +36,18 @@ struct equations {
   }
   int card(void* memory, std::size_t* bytes, void* stream) const {
     auto const& solver = cusolver_table::instance().of<T>();
-    return cuda_side::solver_handle::use(stream, [&](void* handle, void*) {
+    return cuda_side::solver_handle::use(stream, [&](cuda_side::solver_handles const& with) {
+      void* const handle = with.dense;
       int room = 0;
+      if (with.blas && is_small_batch()) {
+        if (!memory) return 0;
+        int status = solver.getrf_batched(with.blas, n, each_a, n, pivots, infos, int(all));
+        int refused = 0;
+        if (status == 0 && m > 0)
+          status = solver.getrs_batched(with.blas, cusolver_table::as_it_is, n, m, each_a, n,
+                                        pivots, each_b, n, &refused, int(all));
+        return status;
+      }
       if (!memory) {
         int const status = solver.room_of_getrf(handle, n, n, a, n, &room);
         return say_room<T>(bytes, status, room);
@@ -70,14 +84,19 @@ void solve(card_context& here, std::int64_t n, std::int64_t m, std::int64_t all,
   }
   T* const factors = here.take<T>(all * n * n);
   T* const columns = m == 1 ? x : here.take<T>(all * n * m);
-  std::int32_t* const pivots = here.take<std::int32_t>(n);
+  T** const each_a = here.take<T*>(all);
+  T** const each_b = here.take<T*>(all);
+  std::int32_t* const pivots = here.take<std::int32_t>(all * n);
   std::int32_t* const infos = here.take<std::int32_t>(all + 1);
   here.each(all * n * n, turned_copy<T>{n, n, a, nullptr, factors});
   if (!b)
     here.each(all * n * m, identities<T>{n, columns});
   else
     here.each(all * n * m, turned_copy<T>{n, m, b, nullptr, columns});
-  here.run(equations<T>{int_of(n), int_of(m), all, factors, columns, pivots, infos});
+  here.each(all, addresses<T>{n * n, factors, each_a});
+  here.each(all, addresses<T>{n * m, columns, each_b});
+  here.run(
+      equations<T>{int_of(n), int_of(m), all, factors, columns, each_a, each_b, pivots, infos});
   if (columns != x) here.each(all * n * m, turned_copy<T>{m, n, columns, nullptr, x});
   here.each(all * n * m, nan_where<T>{n * m, nullptr, infos, x});
   if (said) here.each(all, infos_for_caller{infos, said});

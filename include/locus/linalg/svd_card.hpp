@@ -34,7 +34,8 @@ struct singular_vectors {
   int card(void* memory, std::size_t* bytes, void* stream) const {
     auto const& solver = cusolver_table::instance().of<T>();
     constexpr int vectors = cusolver_table::vectors;
-    return cuda_side::solver_handle::use(stream, [&](void* handle, void* options) {
+    return cuda_side::solver_handle::use(stream, [&](cuda_side::solver_handles const& with) {
+      void *const handle = with.dense, *const options = with.options;
       int room = 0;
       if (!memory) {
         // columns first, this is a turned: its left vectors are vt, its right ones u

@@ -3,10 +3,12 @@
 // one refuses is refused; two threads with one handle, and a handle away from its card, are findings.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "product.hpp"
 
@@ -46,6 +48,91 @@ int with(void* h, F&& f) {
   mine->shared |= mine->used_by != std::thread::id() && mine->used_by != me;
   mine->used_by = me;
   return f(*mine);
+}
+
+/// the systems of a batch: pivots and factors, or a solution for each right side; matrices are dense
+template <class T>
+struct batch {
+  int n, right, all, card;
+  T* const* each;
+  T* const* rights;
+  int *pivots, *infos;
+
+  std::vector<double> read(T const* from, int count) const {
+    auto const* const p = static_cast<T const*>(
+        ptx_reach(from, std::size_t(count) * sizeof(T), card, true, "cuBLAS"));
+    return {p, p + count};
+  }
+  template <class U, class V>
+  void write(U* to, V const& values) const {
+    std::size_t const bytes = values.size() * sizeof(U);
+    auto* const p = static_cast<U*>(ptx_reach(to, bytes, card, false, "cuBLAS"));
+    for (std::size_t i = 0; i < values.size(); ++i) p[i] = U(values[i]);
+    ptx_wrote(to, bytes);
+  }
+  T* matrix(T* const* list, int k) const {
+    return *static_cast<T* const*>(ptx_reach(list + k, sizeof(T*), card, true, "cuBLAS"));
+  }
+  void factor(int k) const {
+    T* const a = matrix(each, k);
+    auto x = read(a, n * n);
+    auto const at = [&](int i, int j) -> double& { return x[std::size_t(j * n + i)]; };
+    std::vector<int> rows;
+    int ended = 0;
+    for (int c = 0; c < n; ++c) {
+      int best = c;
+      for (int i = c + 1; i < n; ++i)
+        if (std::fabs(at(i, c)) > std::fabs(at(best, c))) best = i;
+      rows.push_back(best + 1);
+      if (at(best, c) == 0 && ended == 0) ended = c + 1;
+      for (int j = 0; j < n; ++j) std::swap(at(c, j), at(best, j));
+      for (int i = c + 1; i < n; ++i) {
+        double const f = at(i, c) /= at(c, c);
+        for (int j = c + 1; j < n; ++j) at(i, j) -= f * at(c, j);
+      }
+    }
+    write(a, x), write(pivots + k * n, rows), write(infos + k, std::vector<int>{ended});
+  }
+  void solve(int k) const {
+    T* const b = matrix(rights, k);
+    auto x = read(matrix(each, k), n * n), y = read(b, n * right);
+    auto const* const rows = static_cast<int const*>(
+        ptx_reach(pivots + k * n, std::size_t(n) * sizeof(int), card, true, "cuBLAS"));
+    auto const at = [&](int i, int j) { return x[std::size_t(j * n + i)]; };
+    for (int c = 0; c < right; ++c) {
+      double* const v = y.data() + c * n;
+      for (int i = 0; i < n; ++i) std::swap(v[i], v[rows[i] - 1]);
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < i; ++j) v[i] -= at(i, j) * v[j];
+      for (int i = n; i-- > 0;) {
+        for (int j = i + 1; j < n; ++j) v[i] -= at(i, j) * v[j];
+        v[i] /= at(i, i);
+      }
+    }
+    write(b, y);
+  }
+};
+template <class T>
+int start_batch(char const* function, void* h, batch<T> const& of, bool solves) {
+  if (int const planned = ptx_called(function)) return planned;
+  return with(h, [&](handle& mine) -> int {
+    if (of.n < 1 || of.all < 0 || of.right < 0 || !of.each || (solves && !of.rights))
+      return invalid_value;
+    struct task {
+      batch<T> of;
+      bool solves;
+    };
+    auto* const t = new task{of, solves};
+    t->of.card = mine.card;
+    auto const run_all = [](void* data) {
+      std::unique_ptr<task> const one(static_cast<task*>(data));
+      for (int k = 0; k < one->of.all; ++k) one->solves ? one->of.solve(k) : one->of.factor(k);
+    };
+    auto const bytes = std::size_t(of.all) * std::size_t(of.n) * std::size_t(of.n) * sizeof(T);
+    if (ptx_submit(mine.stream, run_all, t, function, bytes, 0) == 0) return success;
+    delete t;
+    return execution_failed;
+  });
 }
 
 int start(char const* function, void* h, int ta, int tb, int m, int n, int k, void const* alpha,
@@ -160,3 +247,22 @@ BLAS_API int cublasGemmStridedBatchedEx(void* h, int ta, int tb, int m, int n, i
   return start("cublasGemmStridedBatchedEx", h, ta, tb, m, n, k, alpha, a, at, lda, as, b, bt, ldb,
                bs, beta, c, ct, ldc, cs, batch, sums);
 }
+#define BATCHES(T, letter)                                                                        \
+  BLAS_API int cublas##letter##getrfBatched(void* h, int n, T* const* each, int lda, int* pivots, \
+                                            int* infos, int all) {                                \
+    if (lda != n || !pivots || !infos) return invalid_value;                                      \
+    return start_batch<T>("cublasXgetrfBatched", h, {n, 0, all, 0, each, nullptr, pivots, infos}, \
+                          false);                                                                 \
+  }                                                                                               \
+  BLAS_API int cublas##letter##getrsBatched(void* h, int turned, int n, int right,                \
+                                            T const* const* each, int lda, int const* pivots,     \
+                                            T* const* rights, int ldb, int* refused, int all) {   \
+    if (turned != 0 || lda != n || ldb != n || !refused || right < 1) return invalid_value;       \
+    *refused = 0;                                                                                 \
+    return start_batch<T>("cublasXgetrsBatched", h,                                               \
+                          {n, right, all, 0, const_cast<T* const*>(each), rights,                 \
+                           const_cast<int*>(pivots), nullptr},                                    \
+                          true);                                                                  \
+  }
+BATCHES(float, S)
+BATCHES(double, D)

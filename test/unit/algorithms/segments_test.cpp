@@ -263,3 +263,25 @@ TEST_CASE("an id without a segment: a card leaves the row out") {
   CHECK(values_in(segment_sum<2>(x, at)) == std::vector<double>{0, 28});
 }
 #endif
+
+TEST_CASE("rows of several parts are added in one order on the host and on cards") {
+  on_few_backends([](backends::machine const& m) {
+    std::int64_t const n = 150'001, part = algorithms::segment_part(3);
+    REQUIRE(n > 2 * part);
+    Tensor<double, Dextents<1>> x(n);
+    x = uniform<double>(x.extents(), seed{11}, -1., 1.);
+    Tensor<std::int32_t, Dextents<1>> ids(n);
+    for (std::int64_t j = 0; j < n; ++j) ids(j) = j < part ? 1 : int(j % 3);
+    Tensor<double, Extents<3>> want{0., 0., 0.};
+    for (std::int64_t first = 0; first < n; first += part) {
+      double own[3]{};
+      for (std::int64_t j = first; j < n && j < first + part; ++j) own[ids(j)] += x(j);
+      for (int s = 0; s < 3; ++s) want(s) += own[s];
+    }
+    CHECK(equal(eval(on<CpuDevice>(segment_sum<3>(x, ids))), want));
+    if (!m.has_gpu()) return;
+    Tensor<double, Dextents<1>, GpuDevice<0>> const there(x);
+    Tensor<std::int32_t, Dextents<1>, GpuDevice<0>> const ids_there(ids);
+    CHECK(equal(fetch(segment_sum<3>(there, ids_there)), want));
+  });
+}

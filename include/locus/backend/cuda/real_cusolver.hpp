@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuSOLVER, opened at the first factorization on a card, so that a program starts on machines
-// without it. It needs no header of CUDA: handles are opaque, constants are copied from cuSOLVER.
+// cuSOLVER, and what cuBLAS has for batches of small systems, opened at the first factorization on a
+// card, so that a program starts on machines without them. It needs no header of CUDA: handles are
+// opaque, constants are copied from both.
 #pragma once
 
-#include <locus/core/lock.hpp>         // mutex, lock_guard
-#include <locus/core/macros.hpp>       // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/runtime/cuda_api.hpp>  // cuda_api
+#include <locus/backend/cuda/real_cublas.hpp>  // cublas_table
+#include <locus/core/lock.hpp>                 // mutex, lock_guard
+#include <locus/core/macros.hpp>               // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/cuda_api.hpp>          // cuda_api
 
 LOCUS_LEAN_BEGIN
 
@@ -22,6 +24,12 @@ struct cusolver_functions {
   int (*getrf)(void*, int m, int n, T*, int lda, T* work, int* pivots, int* info) = nullptr;
   int (*getrs)(void*, int turned, int n, int right, T const*, int lda, int const* pivots, T*,
                int ldb, int* info) = nullptr;
+  // of cuBLAS, for batches; null where there is none. The last int* is memory of the host
+  int (*getrf_batched)(void*, int n, T* const* each, int lda, int* pivots, int* infos,
+                       int all) = nullptr;
+  int (*getrs_batched)(void*, int turned, int n, int right, T const* const* each, int lda,
+                       int const* pivots, T* const* rights, int ldb, int* refused,
+                       int all) = nullptr;
   int (*room_of_geqrf)(void*, int m, int n, T*, int lda, int* room) = nullptr;
   int (*geqrf)(void*, int m, int n, T*, int lda, T* tau, T* work, int room, int* info) = nullptr;
   int (*room_of_orgqr)(void*, int m, int n, int k, T const*, int lda, T const* tau,
@@ -71,25 +79,31 @@ struct cusolver_table {
   LOCUS_FUNCTION static cusolver_table const& instance();
 };
 
-/// A handle of cuSOLVER for one card, which lives as long as the process. Its stream is state of the
-/// handle: one lock covers setting it and the calls.
+/// The handles of one card: of cuSOLVER, of cuBLAS (null: none), and the options of gesvdj.
+struct solver_handles {
+  void *dense = nullptr, *blas = nullptr, *options = nullptr;
+};
+/// The handles of one card, which live as long as the process. Their stream is state of a handle: one
+/// lock covers setting it and the calls.
 class solver_handle {
  public:
-  /// means: f(handle, options of gesvdj) on a stream, with the handle of the current card
+  /// means: f(handles of the current card) on a stream
   /// returns: 0, or a code for describe_cusolver or for CUDA
   template <class F>
   static int use(void* stream, F const& f) {
     solver_handle* mine = nullptr;
     if (int const code = of_current_card(&mine); code != 0) return code;
     lock_guard const hold(mine->lock_);
-    int status = cusolver_table::instance().set_stream(mine->raw_, stream);
-    if (status == 0) status = f(mine->raw_, mine->options_);
+    int status = cusolver_table::instance().set_stream(mine->of_.dense, stream);
+    if (status == 0 && mine->of_.blas)
+      status = cublas_table::instance().set_stream(mine->of_.blas, stream);
+    if (status == 0) status = f(mine->of_);
     return status == 0 ? 0 : cusolver_table::not_found + status;
   }
 
  private:
   LOCUS_FUNCTION static int of_current_card(solver_handle** handle);
-  void *raw_ = nullptr, *options_ = nullptr;
+  solver_handles of_;
   mutex lock_;
 };
 

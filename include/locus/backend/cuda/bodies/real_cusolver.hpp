@@ -48,6 +48,12 @@ LOCUS_FUNCTION cusolver_table const& cusolver_table::instance() {
     take_function(library, found.make_options, "cusolverDnCreateGesvdjInfo");
     detail::take_solvers(library, found.floats);
     detail::take_solvers(library, found.doubles);
+    void* const blas = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
+    if (!blas) return found;
+    take_function(blas, found.floats.getrf_batched, "cublasSgetrfBatched");
+    take_function(blas, found.floats.getrs_batched, "cublasSgetrsBatched");
+    take_function(blas, found.doubles.getrf_batched, "cublasDgetrfBatched");
+    take_function(blas, found.doubles.getrs_batched, "cublasDgetrsBatched");
     return found;
   }();
   return t;
@@ -67,8 +73,11 @@ LOCUS_FUNCTION int solver_handle::of_current_card(solver_handle** handle) {
     if (!t.is_complete()) return cusolver_table::not_found;
     lock_guard const issuing(runtime::issue_lock);  // cuSOLVER allocates memory
     auto* const fresh = new solver_handle;
-    int status = t.create(&fresh->raw_);
-    if (status == 0) status = t.make_options(&fresh->options_);
+    int status = t.create(&fresh->of_.dense);
+    if (status == 0) status = t.make_options(&fresh->of_.options);
+    cublas_table const& blas = cublas_table::instance();
+    if (status == 0 && blas.is_complete() && t.floats.getrf_batched)
+      status = blas.create(&fresh->of_.blas);
     if (status != 0) {
       delete fresh;
       return cusolver_table::not_found + status;
