@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # One GPU in at most a quarter of an hour, besides compilation: builds, runs the test that needs a GPU, measures locus
-# beside copies, hand-written kernels, CUB, cuBLAS, and PyTorch (with cuDNN) and CuPy where they are installed, and writes
+# beside copies, hand-written kernels, CUB, Thrust, cuBLAS, cuFFT, cuSPARSE, and PyTorch and CuPy where they are installed, and writes
 # tables and pictures to bench/results/DATE-gpu*. Without a GPU it builds, says so and ends with 77.
 #     sh bench/gpu.sh      ARCH=90: of the card      BUILD=folder
 set -eu
@@ -13,18 +13,20 @@ mkdir -p "$build" bench/results
 flags="-std=c++20 -O3 -DNDEBUG -arch=sm_$arch -Iinclude"
 nvcc $flags bench/gpu/gpu.cu -o "$build/gpu_bench" -ldl
 nvcc $flags bench/gpu/training.cu -o "$build/gpu_training" -ldl
+nvcc $flags bench/gpu/arrays.cu -o "$build/gpu_arrays" -ldl -lz
+nvcc $flags bench/gpu/libraries.cu -o "$build/gpu_libraries" -ldl -lz
 nvcc $flags bench/gpu/families.cu -o "$build/families" -ldl -lz
 nvcc $flags bench/gpu/convolutions.cu -o "$build/convolutions" -ldl -lz
 nvcc $flags test/cuda/nccl_on_one_gpu.cu -o "$build/nccl_on_one_gpu" -ldl
 : >"$build/results.jsonl"
 code=0
-for program in gpu_bench gpu_training; do
+for program in gpu_bench gpu_training gpu_arrays gpu_libraries; do
   timeout 300 "$build/$program" >>"$build/results.jsonl" || code=$?
   [ "$code" != 77 ] || exit 77
   [ "$code" = 0 ] || { echo "$program ended with $code: no tables" >&2; exit 1; }
 done
 timeout 60 "$build/nccl_on_one_gpu" || [ $? = 77 ] || { echo 'NCCL on one GPU failed' >&2; exit 1; }
-timeout 180 python3 bench/gpu/peers.py "$build/results.jsonl" || echo 'peers.py ended early' >&2
+timeout 400 python3 bench/gpu/peers.py "$build/results.jsonl" || echo 'peers.py ended early' >&2
 stem=bench/results/$(date +%F)-gpu
 python3 bench/tables.py "$build/results.jsonl" "$stem" \
   "GPU: $(date +%F), $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1), $(nvcc --version | tail -n 1)"

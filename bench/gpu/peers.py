@@ -97,6 +97,106 @@ def torch_candidates():
             a, b = uniform(side, side, dtype=dtype), uniform(side, side, dtype=dtype)
             yield f'matmul, {name}', lambda a=a, b=b: a @ b
 
+    def arrays():
+        """algorithms, functions of matrices and programs, as the rows of arrays.cu and libraries.cu"""
+        small = 1 << 26
+        f64 = torch.float64
+        x, values = torch.rand(small, device='cuda'), torch.rand(small, device='cuda')
+        yield 'cumsum, fp32', lambda: torch.cumsum(x, 0)
+        m = x.view(-1, 4096)
+        yield 'cumsum along rows of 4096, fp32', lambda: torch.cumsum(m, 1)
+        yield 'cumsum along 4096 columns, fp32', lambda: torch.cumsum(m, 0)
+
+        def by_key():
+            keys, order = torch.sort(x, stable=True)
+            return keys, values[order]
+        yield 'sort_by_key, fp32', by_key
+        i = torch.randint(1 << 20, (small,), device='cuda', dtype=torch.int32)
+        yield 'unique of int32 below 2^20', lambda: torch.unique(i)
+        mask = values < 0.5
+        yield 'compress keeps 50 %, fp32', lambda: x[mask]
+        for bins in (256, 65536):
+            yield f'histogram of {bins} bins, fp32', lambda bins=bins: torch.histc(x, bins, 0, 1)
+        rising = torch.sort(torch.rand(1 << 20, device='cuda')).values
+        yield 'search_sorted in 2^20, fp32', lambda: torch.searchsorted(rising, x)
+        at = torch.randint(small, (small,), device='cuda', dtype=torch.int32)
+        yield 'take at random, fp32', lambda: torch.index_select(x, 0, at)
+        ids = torch.randint(1000, (small,), device='cuda', dtype=torch.int32)
+        ordered, sums = torch.sort(ids).values, torch.empty(1000, device='cuda')
+        for name, which in (('segment_sum into 1000, fp32', ids), ('segment_sum into 1000, ids in order', ordered)):
+            yield name, lambda which=which: sums.zero_().index_add_(0, which, x)
+        for dtype, name, cases in ((torch.float32, 'fp32', ((1, 4096), (100, 128))), (f64, 'fp64', ((1, 4096), (1000, 16)))):
+            for many, n in cases:
+                w = torch.rand(many, n, n, device='cuda', dtype=dtype)
+                a, b = w @ w.mT + n * torch.eye(n, device='cuda', dtype=dtype), w[:, :, :1].clone()
+                of = f'of {str(many) + " x " if many > 1 else ""}{n} x {n}, {name}'
+                yield f'cholesky {of}', lambda a=a: torch.linalg.cholesky_ex(a)
+                yield f'solve {of}', lambda a=a, b=b: torch.linalg.solve_ex(a, b)
+        for dtype, name, many, rows, columns in ((f64, 'fp64', 1, 2048, 2048), (f64, 'fp64', 1, 512, 512),
+                                                 (torch.float32, 'fp32', 1, 20000, 64), (torch.float32, 'fp32', 64, 32, 32)):
+            a = torch.rand(many, rows, columns, device='cuda', dtype=dtype)
+            of = f'of {str(many) + " x " if many > 1 else ""}{rows} x {columns}, {name}'
+            yield f'qr {of}', lambda a=a: torch.linalg.qr(a)
+            if columns <= 1024:
+                yield f'svd {of}', lambda a=a: torch.linalg.svd(a, full_matrices=False)
+            if rows == columns <= 1024:
+                half = a @ a.mT
+                yield f'eigh {of}', lambda half=half: torch.linalg.eigh(half)
+        for dtype, name, along, rows, columns in ((torch.complex64, 'fp32', 1, 65536, 1024), (torch.complex64, 'fp32', 0, 8192, 8192),
+                                                  (torch.complex128, 'fp64', 1, 1, 1 << 24), (torch.complex64, 'fp32', 1, 10000, 2000)):
+            z = torch.rand(rows, columns, device='cuda').to(dtype)
+            n = columns if along else rows
+            yield (f'fft along {"rows" if along else "columns"} of {n}, complex {name}',
+                   lambda z=z, along=along: torch.fft.fft(z, dim=along))
+
+    def prices(spot, strike, years):
+        k, spread = strike * torch.exp(-0.02 * years), 0.3 * torch.sqrt(years)
+        up = torch.log(spot / k) / spread + 0.5 * spread
+        first, second = (0.5 * (1 + torch.erf(d * 0.70710678)) for d in (up, up - spread))
+        return spot * first - k * second, k * (1 - second) - spot * (1 - first)
+
+    def sweep(u, v):
+        v[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+        return v
+
+    def wave(u, old, v):
+        w = u[1:-1, 1:-1, 1:-1]
+        v[1:-1, 1:-1, 1:-1] = 2 * w - old[1:-1, 1:-1, 1:-1] + .1 * (
+            u[:-2, 1:-1, 1:-1] + u[2:, 1:-1, 1:-1] + u[1:-1, :-2, 1:-1] + u[1:-1, 2:, 1:-1] +
+            u[1:-1, 1:-1, :-2] + u[1:-1, 1:-1, 2:] - 6 * w)
+        return v
+
+    def forces(x, y, z, m):
+        dx, dy, dz = (c[None, :] - c[:, None] for c in (x, y, z))
+        r2 = dx * dx + dy * dy + dz * dz + 0.01
+        pull = m / (r2 * torch.sqrt(r2))
+        return (dx * pull).sum(1), (dy * pull).sum(1), (dz * pull).sum(1)
+
+    def vectors(x, r, p, q):
+        left = r - 1e-9 * q
+        return x + 1e-9 * p, left, left.square().sum()
+
+    def programs():
+        def drawn(*shape, dtype=torch.float32):
+            return torch.rand(*shape, device='cuda', dtype=dtype)
+        yield 'prices of options, fp32', prices, [drawn(1 << 26) + 1 for _ in range(3)]
+        yield "a sweep of Jacobi's method, fp64", sweep, [drawn(8192, 8192, dtype=torch.float64) for _ in range(2)]
+        yield 'a step of a 3-D wave, fp64', wave, [drawn(512, 512, 512, dtype=torch.float64) for _ in range(3)]
+        yield 'vectors of conjugate gradients, fp64', vectors, [drawn(1 << 26, dtype=torch.float64) for _ in range(4)]
+        yield 'forces of bodies, fp32', forces, [drawn(65536) for _ in range(4)]
+
+    for what, function, arguments in programs():
+        if what != 'forces of bodies, fp32':  # n^2 numbers do not fit
+            yield what, 'PyTorch', time(lambda: function(*arguments))
+        try:
+            compiled = torch.compile(function)
+            yield what, 'torch.compile', time(lambda: compiled(*arguments))
+        except Exception as error:
+            skip(f'torch.compile, {what}', str(error).splitlines()[0])
+    torch.cuda.empty_cache()
+    for what, run in arrays():
+        yield what, 'PyTorch', time(run)
+    torch.cuda.empty_cache()
     for what, run in steps():
         yield what, 'PyTorch', time(run)
     for what, eager, function, arguments in cases():
@@ -126,7 +226,7 @@ def cupy_candidates():
 def main(results):
     with open(results) as lines:
         own = {r['what']: r for r in map(json.loads, lines) if r['candidate'] == 'locus' and
-               r['size'] in ('1024 MiB', '512 MiB', '256 MiB', '4096', '8192')}
+               r['size'] not in ('16 MiB', '8 MiB', '4 MiB')}
     with open(results, 'a') as to:
         for candidates in (torch_candidates(), cupy_candidates()):
             for what, name, seconds in candidates or ():

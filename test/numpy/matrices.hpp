@@ -44,8 +44,7 @@ void matrices(archive& b) {
   } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     b.run<Way>("rfft(m) axis=0", [](auto const& a) { return rfft<0>(a); }, m);
     b.run<Way>("rfft(m) axis=1", [](auto const& a) { return rfft<1>(a); }, m);
-    // a GPU has no kernels for the rest; static extents have no square here
-    if constexpr (std::is_same_v<typename Way::where, CpuDevice> && Way::known == dyn) {
+    if constexpr (Way::known == dyn) {  // static extents have no square here
       if (b.rows() > 64) return;
       auto const a = square<T>(b.rows(), "a", false), s = square<T>(b.rows(), "s", true);
       b.run<Way>("solve(a,m)", [](auto const& p, auto const& q) { return solve(p, q); }, a, m);

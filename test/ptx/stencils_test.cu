@@ -155,7 +155,7 @@ TEST_CASE("a wave in three axes has the same bits on one card and on four") {
                                           6. * interior<1>(now))));
   };
   step(u, before, v);
-  for (tally const done :
+  for (tally const& done :
        {testing::count([&] { step(a, b, c); }), testing::count([&] { step(x, y, z); })}) {
     CHECK(done.launches == 1);
     CHECK(done.fallbacks == 0);
