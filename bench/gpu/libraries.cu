@@ -216,6 +216,7 @@ void products(char const* what, sparse::csr<T, Dextents<2>> const& here, std::st
 template <class T, class F>
 sparse::csr<T, Dextents<2>> rows_of(std::int64_t rows, std::int64_t columns, F const& each) {
   Tensor<std::int32_t, Dextents<1>> offsets{Dextents<1>(rows + 1)};
+  offsets(0) = 0;
   std::uint64_t state = 1;
   auto const next = [&] {
     return (state = state * 6364136223846793005u + 1442695040888963407u) >> 33;
@@ -233,6 +234,7 @@ template <class T>
 sparse::csr<T, Dextents<2>> laplacian(std::int64_t side) {
   std::int64_t const rows = side * side;
   Tensor<std::int32_t, Dextents<1>> offsets{Dextents<1>(rows + 1)};
+  offsets(0) = 0;
   std::vector<T> v;
   std::vector<std::int32_t> c;
   for (std::int64_t i = 0; i < side; ++i)

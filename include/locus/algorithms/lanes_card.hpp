@@ -97,28 +97,36 @@ struct lanes_in_tiles {
     for (std::int64_t first = std::int64_t(block.number()) * lanes; first < of.count;
          first += std::int64_t(block.count()) * lanes) {
       block.each([&](unsigned t) {
-        if (t < lanes) own[t] = begin(s.of[t], first + t);
+        if (unsigned const u = number_of(block, t); u < lanes) own[t] = begin(s.of[u], first + u);
       });
       std::int64_t longest = 0;
       for (lane const& l : s.of) longest = l.length > longest ? l.length : longest;
       std::int64_t const count = (longest + wide - 1) / wide;
       for (std::int64_t k = 0; k < count + (scans ? 2 : 1); ++k)
         block.each([&](unsigned t) {
-          if (t < lanes) {
-            if (k >= 1 && k <= count) combine(s, t, k - 1, own[t]);
+          unsigned const u = number_of(block, t);
+          if (u < lanes) {
+            if (k >= 1 && k <= count) combine(s, u, k - 1, own[t]);
             return;
           }
-          if (scans && k >= 2) store(s, t - lanes, k - 2);
-          if (k < count) load(s, t - lanes, k);
+          if (scans && k >= 2) store(s, u - lanes, k - 2);
+          if (k < count) load(s, u - lanes, k);
         });
       if constexpr (!scans)
         block.each([&](unsigned t) {
-          if (t < lanes && first + t < of.count) totals[first + t] = own[t];
+          unsigned const u = number_of(block, t);
+          if (u < lanes && first + u < of.count) totals[first + u] = own[t];
         });
     }
   }
 
  private:
+  /// means: the number of thread t if the warp that folds comes first: another one in each block, since
+  ///        a processor gives warps of one number to the same quarter of its units
+  template <class Block>
+  LOCUS_HOST_DEVICE static unsigned number_of(Block const& block, unsigned t) {
+    return (t + block.number() * lanes) % cuda_side::block_threads;
+  }
   LOCUS_HOST_DEVICE total begin(lane& l, std::int64_t c) const {
     if (c < of.count)
       l = of.at(c);

@@ -72,8 +72,10 @@
 #endif
 #if defined(__CUDA_ARCH__)
 #define LOCUS_ROLLED _Pragma("unroll 1")
+#define LOCUS_UNROLLED _Pragma("unroll")
 #else
 #define LOCUS_ROLLED
+#define LOCUS_UNROLLED
 #endif
 #if defined(LOCUS_IMPLEMENTATION)
 #elif defined(__OPTIMIZE__) && defined(__clang__)

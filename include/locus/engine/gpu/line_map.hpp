@@ -39,6 +39,7 @@ struct bands {
     std::int64_t const band = in_band.divide(v);
     outer.template offsets<places>(band, operands, p.at);
     p.lines = rows - p.at[row] < Rows ? int(rows - p.at[row]) : Rows;
+    LOCUS_UNROLLED
     for (int r = 0; r < Rows; ++r) {  // Size is a power of two; the phase may be negative
       p.begin[r] = v * Size - ((operands[phase].base + p.at[phase] + r * down[phase]) & (Size - 1));
       p.whole[r] = r < p.lines && p.begin[r] >= 0 && p.begin[r] + Size <= length_of(p, r);
@@ -132,12 +133,16 @@ struct line_map {
       if (v >= over.vectors) return;
       auto const p = over.find(v);
       loaded_inputs<ins, vector> in[rows] LOCUS_BY_SIDE(, {});  // g++ warns without
+      // arrays whose index is no constant would lie in memory
+      LOCUS_UNROLLED
       for (int r = 0; r < rows; ++r)
         if (p.whole[r]) load(in, p, r, std::make_index_sequence<std::size_t(in_count)>{});
+      LOCUS_UNROLLED
       for (int r = 0; r < rows; ++r)
         if (p.whole[r])
           store(made_of<outs>(f, in[r]), p, r,
                 std::make_index_sequence<std::size_t(facts::out_count)>{});
+      LOCUS_UNROLLED
       for (int r = 0; r < rows; ++r)
         if (r < p.lines && !p.whole[r]) part(p, r);
     });
