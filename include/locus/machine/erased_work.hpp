@@ -16,7 +16,7 @@ struct missing_kernel {
   runtime::kernel_entry const* found = nullptr;
   unsigned seen = 0;  // registry version at which `found` was looked up
   bool told = false;
-  char const* library = nullptr;  // the library that was not found, if it is that which is missing
+  char const* library = nullptr;  // says that a library was not found, if that is missing
 };
 
 /// The work of a kernel without its type: the argument of machine_functions::run.

@@ -145,12 +145,11 @@ constexpr range static_range(int a) {
   return has_axis(Cut, a) ? range{ends[k], ends[k + 1]} : range{};
 }
 /// The ranges of a slice. A slice is copied into each node above it: ranges that the type knows take no
-/// memory, others that of the axes up to the last one of Cut.
+/// memory, others that of the axes up to the last one of Cut. Without its bound nvcc 13.0 crashes.
 template <class Axes, axis_set Cut, std::int64_t... Static>
 struct slice_ranges;
 template <std::size_t... A, axis_set Cut, std::int64_t... Static>
 struct slice_ranges<std::index_sequence<A...>, Cut, Static...> {
-  // nvcc 13.0 ends with a segmentation fault on three ranges without this bound
   static constexpr range ranges[sizeof...(A)] = {static_range<Cut, Static...>(int(A))...};
 };
 template <std::size_t... A, axis_set Cut>

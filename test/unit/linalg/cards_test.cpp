@@ -13,7 +13,7 @@
 #include <locus/linalg/qr.hpp>
 #include <locus/linalg/solve.hpp>
 #include <locus/linalg/svd.hpp>
-#include <replicas.hpp>
+#include <message_of.hpp>
 
 #include "random_matrices.hpp"
 
@@ -303,3 +303,17 @@ TEST_CASE("pieces of a batch are factored where they are") {
           bound<double>(6));
   });
 }
+
+#if defined(LOCUS_TEST_ON_CARDS)
+TEST_CASE("a failed call of cuSOLVER is named with its reason, and the next one works") {
+  on_card<double, 2> const a(on_host<double, 2>{{2, 0}, {0, 4}});
+  CHECK(fetch(inverse(a))(1, 1) == 0.25);
+  ptx_fail("cusolverDnXgetrf", 1, 2);
+  std::string const said = message_of<device_error>([&] { (void)fetch(inverse(a)); });
+  ptx_fail(nullptr, 0, 0);
+  CAPTURE(said);
+  CHECK(said.find("CUSOLVER_STATUS_ALLOC_FAILED") != std::string::npos);
+  CHECK(said.find("lower the memory limit of the device") != std::string::npos);
+  CHECK(fetch(inverse(a))(1, 1) == 0.25);
+}
+#endif

@@ -105,7 +105,8 @@ struct open_sketch : sketch {
 
 TEST_CASE("what is certain of open extents holds in every binding that infers") {
   random_bits bits(41);
-  int bindings = 0, certain = 0, related = 0, apart = 0, stretched = 0, kinds[int(step_kind::call) + 1]{};
+  int bindings = 0, certain = 0, related = 0, apart = 0, stretched = 0,
+      kinds[int(step_kind::call) + 1]{};
   for (int n = 0; n < 20'000; ++n) {
     open_sketch g;
     g.leaf(host, g.any_shape(bits));

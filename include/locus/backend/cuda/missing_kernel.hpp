@@ -24,9 +24,7 @@ Text& write_remedy(Text& text, missing_kernel const& m) {
   char const* const door = "; LOCUS_INSTANTIATE_ALGORITHMS(element types) in one .cu that includes "
                            "<locus/cub.cuh> makes what locus has, and <locus/training_cub.cuh> "
                            "what layers use";
-  if (m.library)
-    return text << "no " << m.library
-                << " was found; install it, or name its folder in LD_LIBRARY_PATH";
+  if (m.library) return text << m.library;
   if (m.algorithm && *m.algorithm) return text << missing << m.algorithm << door;
   text << "no unit of this program made a GPU kernel for it; ";
   if (runtime::is_local_to_unit(m.of.name))

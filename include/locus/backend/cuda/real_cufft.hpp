@@ -22,7 +22,9 @@ struct cufft_table {
     int complex, real, real_inverse;
   };
   static constexpr kinds of_floats{0x29, 0x2a, 0x2c}, of_doubles{0x69, 0x6a, 0x6c};
-  static constexpr char const* what = "cuFFT library (libcufft.so.12 or .11)";
+  static constexpr char const* missing =
+      "no cuFFT library (libcufft.so.12 or .11) was found; install it, name its folder in "
+      "LD_LIBRARY_PATH, or set LOCUS_FFT=own";
   int (*create)(int* plan) = nullptr;
   int (*destroy)(int plan) = nullptr;
   int (*own_workspace)(int plan, int) = nullptr;
@@ -65,9 +67,7 @@ LOCUS_FUNCTION int transform_lines(cufft_lines const& what, void* in, void* out,
 constexpr char const* describe_cufft(int code) {
   if (code < cufft_table::not_found || code >= cufft_table::not_found + 100) return nullptr;
   switch (code - cufft_table::not_found) {
-  case 0:
-    return "no cuFFT library (libcufft.so.12 or .11) was found; install it, name its folder in "
-           "LD_LIBRARY_PATH, or set LOCUS_FFT=own";
+  case 0: return cufft_table::missing;
   case 2:
     return "CUFFT_ALLOC_FAILED: cuFFT found no memory on the card outside of what locus holds; "
            "lower the memory limit of the device, or set LOCUS_FFT=own";

@@ -58,7 +58,9 @@ struct cusolver_table {
   static constexpr int not_found = 300000, execution_failed = not_found + 6;
   // constants of cuSOLVER and cuBLAS: vectors are wanted; which half is read; op(a) = a
   static constexpr int vectors = 1, lower = 0, upper = 1, as_it_is = 0;
-  static constexpr char const* what = "cuSOLVER library (libcusolver.so.12 or .11)";
+  static constexpr char const* missing =
+      "no cuSOLVER library (libcusolver.so.12 or .11) was found; install it, or name its folder in "
+      "LD_LIBRARY_PATH";
   int (*create)(void**) = nullptr;
   int (*set_stream)(void*, void*) = nullptr;
   int (*make_options)(void**) = nullptr;  // of gesvdj
@@ -111,9 +113,7 @@ class solver_handle {
 constexpr char const* describe_cusolver(int code) {
   if (code < cusolver_table::not_found || code >= cusolver_table::not_found + 100) return nullptr;
   switch (code - cusolver_table::not_found) {
-  case 0:
-    return "no cuSOLVER library (libcusolver.so.12 or .11) was found; install it, or name its "
-           "folder in LD_LIBRARY_PATH";
+  case 0: return cusolver_table::missing;
   case 1:
     return "CUSOLVER_STATUS_NOT_INITIALIZED: cuSOLVER could not begin on this card; look for a "
            "driver that is older than the library, and for memory that is used up";

@@ -24,7 +24,7 @@ namespace locus::cuda_side {
 // unit of nvcc registers (registered_algorithm); or the member card(workspace, &bytes, stream), for
 // its own unit only. Both return CUDA's code; with a null workspace they only set `bytes`. A body whose
 // card() calls a library that is opened while the program runs says so:
-//   using library = ...     a table with instance().is_complete(), and its name in what
+//   using library = ...     a table with instance().is_complete(), and a text: missing
 
 /// The numbers on which the workspace of an algorithm depends, besides its types and the card.
 struct algorithm_size {
@@ -93,7 +93,7 @@ template <class Body>
 algorithm_type& type_of_algorithm() {
   static algorithm_type type = [] {
     missing_kernel lookup{LOCUS_UNIT_FILE, id_of<Body>(), Body::name};
-    if constexpr (requires { typename Body::library; }) lookup.library = Body::library::what;
+    if constexpr (requires { typename Body::library; }) lookup.library = Body::library::missing;
     return algorithm_type{Body::name, lookup};
   }();
   return type;
