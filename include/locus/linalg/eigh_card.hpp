@@ -7,7 +7,8 @@
 namespace locus::linalg::cards {
 inline namespace LOCUS_MODE {
 
-/// means: a v = v diag(w), for each matrix, of which the lower half is read; v replaces a
+/// means: a v = v diag(w), for each matrix, of which the lower half is read; v replaces a. A batch is one
+///        call, where cuSOLVER has it
 /// shape: a (all, n, n), rows first, then vectors one behind the other; w (all, n), infos (all)
 template <class T>
 struct eigenvectors {
@@ -18,7 +19,7 @@ struct eigenvectors {
   T *a, *w;
   std::int32_t* infos;
 
-  algorithm_size size() const { return {n, 0}; }
+  algorithm_size size() const { return {n, all}; }
   void host() const {
     std::int64_t const square = std::int64_t(n) * n;
     linalg::host::workspace<T> const v(square);
@@ -34,6 +35,21 @@ struct eigenvectors {
         vectors = cusolver_table::vectors;
     return cuda_side::solver_handle::use(stream, [&](cuda_side::solver_handles const& with) {
       void* const handle = with.dense;
+      auto const& batched = cusolver_table::instance();
+      if (all > 1 && with.parameters) {
+        constexpr int type =
+            sizeof(T) == sizeof(float) ? cusolver_table::real_float : cusolver_table::real_double;
+        std::size_t on_card = 0, on_host = 0;
+        int const status =
+            batched.room_of_syev_batched(handle, with.parameters, vectors, half, n, type, a, n,
+                                         type, w, type, &on_card, &on_host, all);
+        if (status != 0 || on_host == 0) {  // it needs no memory that must outlive this call
+          if (status == 0 && memory)
+            return batched.syev_batched(handle, with.parameters, vectors, half, n, type, a, n, type,
+                                        w, type, memory, *bytes, nullptr, 0, infos, all);
+          return *bytes = on_card, status;
+        }
+      }
       int room = 0;
       if (!memory) {
         int const status = solver.room_of_syevd(handle, vectors, half, n, a, n, w, &room);

@@ -103,22 +103,21 @@ numbers turned(numbers const& a, int rows, int columns) {
 
 template <class T>
 void factor(memory const& here, int n, T* a, int* info) {
-  numbers rows =
-      here.read(a, std::int64_t(n) * n);  // the upper half of columns is the lower of rows
+  numbers rows = turned(here.read(a, std::int64_t(n) * n), n, n);
   int const ended = plain::cholesky(n, rows.data());
-  here.write(a, rows);
+  here.write(a, turned(rows, n, n));
   here.end(info, ended);
 }
 template <class T>
 int potrf(char const* name, void* h, int half, int n, T* a, int lda, int room, int* info) {
-  if (!is_matrix(n, n, lda) || lda != n || half != upper) return invalid_value;
+  if (!is_matrix(n, n, lda) || lda != n || half != lower) return invalid_value;
   return start(name, h, room, n, std::size_t(n) * std::size_t(n) * sizeof(T),
                [=](memory const& here) { factor(here, n, a, info); });
 }
 template <class T>
 int potrf_batched(char const* name, void* h, int half, int n, T** each, int lda, int* infos,
                   int all) {
-  if (!is_matrix(n, n, lda) || lda != std::max(1, n) || half != upper || all < 0)
+  if (!is_matrix(n, n, lda) || lda != std::max(1, n) || half != lower || all < 0)
     return invalid_value;
   return start(name, h, 0, 0, std::size_t(all) * std::size_t(n) * std::size_t(n) * sizeof(T),
                [=](memory const& here) {
@@ -213,27 +212,54 @@ int orgqr(char const* name, void* h, int m, int n, int k, T* a, int lda, T const
         here.write(a, q), here.end(info, 0);
       });
 }
+/// the upper half of a becomes the vectors of the whole matrix, w their values
+template <class T>
+void eigenvectors(memory const& here, int n, T* a, T* w, int* info) {
+  numbers x = here.read(a, std::int64_t(n) * n), v(x.size(), 0.), values, sorted;
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < j; ++i) at(x, n, j, i) = at(x, n, i, j);
+  for (int i = 0; i < n; ++i) at(v, n, i, i) = 1;
+  plain::eigh(n, x.data(), v.data());
+  std::vector<int> order(std::size_t(n), 0);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int i, int j) { return at(x, n, i, i) < at(x, n, j, j); });
+  for (int const k : order) {
+    values.push_back(at(x, n, k, k));
+    for (int i = 0; i < n; ++i) sorted.push_back(at(v, n, i, k));
+  }
+  here.write(a, sorted), here.write(w, values), here.end(info, 0);
+}
 template <class T>
 int syevd(char const* name, void* h, int vectors, int half, int n, T* a, int lda, T* w, int room,
           int* info) {
   if (!is_matrix(n, n, lda) || lda != n || half != upper || vectors != 1) return invalid_value;
   return start(name, h, room, n * n, std::size_t(n) * std::size_t(n) * sizeof(T),
-               [=](memory const& here) {
-                 numbers x = here.read(a, std::int64_t(n) * n), v(x.size(), 0.), values, sorted;
-                 for (int j = 0; j < n; ++j)
-                   for (int i = 0; i < j; ++i) at(x, n, j, i) = at(x, n, i, j);
-                 for (int i = 0; i < n; ++i) at(v, n, i, i) = 1;
-                 plain::eigh(n, x.data(), v.data());
-                 std::vector<int> order(std::size_t(n), 0);
-                 std::iota(order.begin(), order.end(), 0);
-                 std::stable_sort(order.begin(), order.end(),
-                                  [&](int i, int j) { return at(x, n, i, i) < at(x, n, j, j); });
-                 for (int const k : order) {
-                   values.push_back(at(x, n, k, k));
-                   for (int i = 0; i < n; ++i) sorted.push_back(at(v, n, i, k));
-                 }
-                 here.write(a, sorted), here.write(w, values), here.end(info, 0);
-               });
+               [=](memory const& here) { eigenvectors(here, n, a, w, info); });
+}
+/// a = u diag(s) vt; every: all vectors of u and v, otherwise as many as s has
+template <class T>
+void singular_vectors(memory const& here, int m, int n, T* a, T* s, T* u, T* v, int* info,
+                      bool every) {
+  int const k = std::min(m, n), length = std::max(m, n);
+  numbers x = here.read(a, std::int64_t(m) * n), w = m >= n ? x : turned(x, m, n),
+          other(std::size_t(k) * std::size_t(k), 0.), values(std::size_t(k), 0.);
+  for (int i = 0; i < k; ++i) at(other, k, i, i) = 1;
+  plain::svd(k, length, w.data(), values.data(), other.data());
+  std::vector<int> order(std::size_t(k), 0);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int i, int j) { return values[std::size_t(i)] > values[std::size_t(j)]; });
+  numbers sorted, longer, shorter;
+  for (int const i : order) {
+    sorted.push_back(values[std::size_t(i)]);
+    for (int c = 0; c < length; ++c) longer.push_back(at(w, length, c, i));
+    for (int c = 0; c < k; ++c) shorter.push_back(at(other, k, c, i));
+  }
+  if (every) longer.resize(std::size_t(length) * std::size_t(length), 0.5);  // any numbers
+  here.write(s, sorted);
+  here.write(u, m >= n ? longer : shorter), here.write(v, m >= n ? shorter : longer);
+  here.end(info, 0);
 }
 template <class T>
 int gesvdj(char const* name, void* h, int vectors, int economic, int m, int n, T* a, int lda, T* s,
@@ -242,26 +268,19 @@ int gesvdj(char const* name, void* h, int vectors, int economic, int m, int n, T
       !options)
     return invalid_value;
   return start(name, h, room, m + n, std::size_t(m) * std::size_t(n) * sizeof(T),
+               [=](memory const& here) { singular_vectors(here, m, n, a, s, u, v, info, false); });
+}
+template <class T>
+int gesvdj_batched(char const* name, void* h, int vectors, int m, int n, T* a, int lda, T* s, T* u,
+                   int ldu, T* v, int ldv, int room, int* infos, void* options, int all) {
+  if (!is_matrix(m, n, lda) || lda != m || ldu != m || ldv != n || vectors != 1 || !options ||
+      m > 32 || n > 32 || all < 0)
+    return invalid_value;
+  return start(name, h, room, m + n, std::size_t(all) * std::size_t(m) * std::size_t(n) * sizeof(T),
                [=](memory const& here) {
-                 int const k = std::min(m, n), length = std::max(m, n);
-                 numbers x = here.read(a, std::int64_t(m) * n), w = m >= n ? x : turned(x, m, n),
-                         other(std::size_t(k) * std::size_t(k), 0.), values(std::size_t(k), 0.);
-                 for (int i = 0; i < k; ++i) at(other, k, i, i) = 1;
-                 plain::svd(k, length, w.data(), values.data(), other.data());
-                 std::vector<int> order(std::size_t(k), 0);
-                 std::iota(order.begin(), order.end(), 0);
-                 std::stable_sort(order.begin(), order.end(), [&](int i, int j) {
-                   return values[std::size_t(i)] > values[std::size_t(j)];
-                 });
-                 numbers sorted, longer, shorter;
-                 for (int const i : order) {
-                   sorted.push_back(values[std::size_t(i)]);
-                   for (int c = 0; c < length; ++c) longer.push_back(at(w, length, c, i));
-                   for (int c = 0; c < k; ++c) shorter.push_back(at(other, k, c, i));
-                 }
-                 here.write(s, sorted);
-                 here.write(u, m >= n ? longer : shorter), here.write(v, m >= n ? shorter : longer);
-                 here.end(info, 0);
+                 for (int k = 0; k < all; ++k)
+                   singular_vectors(here, m, n, a + k * m * n, s + k * std::min(m, n),
+                                    u + k * m * m, v + k * n * n, infos + k, true);
                });
 }
 
@@ -335,6 +354,17 @@ SOLVER_API int cusolverDnCreateGesvdjInfo(void** options) {
                                            T* w, T*, int room, int* info) {                        \
     return syevd("cusolverDnXsyevd", h, vectors, half, n, a, lda, w, room, info);                  \
   }                                                                                                \
+  SOLVER_API int cusolverDn##letter##gesvdjBatched_bufferSize(                                     \
+      void*, int, int m, int n, T const*, int, T const*, T const*, int, T const*, int, int* room,  \
+      void*, int) {                                                                                \
+    return say(room, m + n);                                                                       \
+  }                                                                                                \
+  SOLVER_API int cusolverDn##letter##gesvdjBatched(                                                \
+      void* h, int vectors, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* v, int ldv, T*,   \
+      int room, int* infos, void* options, int all) {                                              \
+    return gesvdj_batched("cusolverDnXgesvdjBatched", h, vectors, m, n, a, lda, s, u, ldu, v, ldv, \
+                          room, infos, options, all);                                              \
+  }                                                                                                \
   SOLVER_API int cusolverDn##letter##gesvdj_bufferSize(void*, int, int, int m, int n, T const*,    \
                                                        int, T const*, T const*, int, T const*,     \
                                                        int, int* room, void*) {                    \
@@ -348,3 +378,32 @@ SOLVER_API int cusolverDnCreateGesvdjInfo(void** options) {
   }
 SOLVERS(float, S)
 SOLVERS(double, D)
+
+SOLVER_API int cusolverDnCreateParams(void** parameters) {
+  static int one = 0;
+  return parameters ? (*parameters = &one, success) : invalid_value;
+}
+SOLVER_API int cusolverDnXsyevBatched_bufferSize(void*, void* parameters, int, int, std::int64_t n,
+                                                 int, void const*, std::int64_t, int, void const*,
+                                                 int, std::size_t* on_card, std::size_t* on_host,
+                                                 std::int64_t) {
+  if (!parameters || !on_card || !on_host) return invalid_value;
+  return *on_card = std::size_t(n) * 8, *on_host = 0, success;
+}
+SOLVER_API int cusolverDnXsyevBatched(void* h, void* parameters, int vectors, int half,
+                                      std::int64_t n, int type, void* a, std::int64_t lda,
+                                      int type_of_w, void* w, int sums, void*, std::size_t room,
+                                      void*, std::size_t, int* infos, std::int64_t all) {
+  if (!parameters || vectors != 1 || half != upper || lda != n || type != type_of_w ||
+      sums != type || type > 1 || room < std::size_t(n) * 8)
+    return invalid_value;
+  auto const run = [=]<class T>(T) {
+    return start("cusolverDnXsyevBatched", h, 0, 0, std::size_t(all * n * n) * sizeof(T),
+                 [=](memory const& here) {
+                   for (std::int64_t k = 0; k < all; ++k)
+                     eigenvectors(here, int(n), static_cast<T*>(a) + k * n * n,
+                                  static_cast<T*>(w) + k * n, infos + k);
+                 });
+  };
+  return type == 0 ? run(float()) : run(double());
+}

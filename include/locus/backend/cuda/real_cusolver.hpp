@@ -40,6 +40,12 @@ struct cusolver_functions {
                        int* room) = nullptr;
   int (*syevd)(void*, int vectors, int half, int n, T*, int lda, T* w, T* work, int room,
                int* info) = nullptr;
+  // of matrices with at most 32 rows and columns; all vectors
+  int (*room_of_gesvdj_batched)(void*, int vectors, int m, int n, T const*, int lda, T const* s,
+                                T const* u, int ldu, T const* v, int ldv, int* room, void* options,
+                                int all) = nullptr;
+  int (*gesvdj_batched)(void*, int vectors, int m, int n, T*, int lda, T* s, T* u, int ldu, T* v,
+                        int ldv, T* work, int room, int* infos, void* options, int all) = nullptr;
   int (*room_of_gesvdj)(void*, int vectors, int economic, int m, int n, T const*, int lda,
                         T const* s, T const* u, int ldu, T const* v, int ldv, int* room,
                         void* options) = nullptr;
@@ -48,7 +54,7 @@ struct cusolver_functions {
   bool is_complete() const {
     return room_of_potrf && potrf && potrf_batched && room_of_getrf && getrf && getrs &&
            room_of_geqrf && geqrf && room_of_orgqr && orgqr && room_of_syevd && syevd &&
-           room_of_gesvdj && gesvdj;
+           room_of_gesvdj && gesvdj && room_of_gesvdj_batched && gesvdj_batched;
   }
 };
 
@@ -56,14 +62,26 @@ struct cusolver_functions {
 struct cusolver_table {
   // codes of this table: not_found, or not_found + a status of cuSOLVER
   static constexpr int not_found = 300000, execution_failed = not_found + 6;
-  // constants of cuSOLVER and cuBLAS: vectors are wanted; which half is read; op(a) = a
-  static constexpr int vectors = 1, lower = 0, upper = 1, as_it_is = 0;
+  // constants of cuSOLVER, cuBLAS and CUDA: vectors are wanted; which half is read; op(a) = a;
+  // element types
+  static constexpr int vectors = 1, lower = 0, upper = 1, as_it_is = 0, real_float = 0,
+                       real_double = 1;
   static constexpr char const* missing =
       "no cuSOLVER library (libcusolver.so.12 or .11) was found; install it, or name its folder in "
       "LD_LIBRARY_PATH";
   int (*create)(void**) = nullptr;
   int (*set_stream)(void*, void*) = nullptr;
   int (*make_options)(void**) = nullptr;  // of gesvdj
+  // since CUDA 12.6; null before: eigenvectors of a batch
+  int (*make_parameters)(void**) = nullptr;
+  int (*room_of_syev_batched)(void*, void* parameters, int vectors, int half, std::int64_t n,
+                              int type, void const*, std::int64_t lda, int type_of_w, void const* w,
+                              int sums, std::size_t* on_card, std::size_t* on_host,
+                              std::int64_t all) = nullptr;
+  int (*syev_batched)(void*, void* parameters, int vectors, int half, std::int64_t n, int type,
+                      void*, std::int64_t lda, int type_of_w, void* w, int sums, void* on_card,
+                      std::size_t, void* on_host, std::size_t, int* infos,
+                      std::int64_t all) = nullptr;
   cusolver_functions<float> floats;
   cusolver_functions<double> doubles;
 
@@ -81,9 +99,10 @@ struct cusolver_table {
   LOCUS_FUNCTION static cusolver_table const& instance();
 };
 
-/// The handles of one card: of cuSOLVER, of cuBLAS (null: none), and the options of gesvdj.
+/// The handles of one card: of cuSOLVER, of cuBLAS (null: none), the options of gesvdj, the parameters of
+/// syev_batched (null: there is none).
 struct solver_handles {
-  void *dense = nullptr, *blas = nullptr, *options = nullptr;
+  void *dense = nullptr, *blas = nullptr, *options = nullptr, *parameters = nullptr;
 };
 /// The handles of one card, which live as long as the process. Their stream is state of a handle: one
 /// lock covers setting it and the calls.

@@ -31,6 +31,8 @@ void take_solvers(void* library, cusolver_functions<T>& t) {
   LOCUS_TAKE(orgqr, "orgqr");
   LOCUS_TAKE(room_of_syevd, "syevd_bufferSize");
   LOCUS_TAKE(syevd, "syevd");
+  LOCUS_TAKE(room_of_gesvdj_batched, "gesvdjBatched_bufferSize");
+  LOCUS_TAKE(gesvdj_batched, "gesvdjBatched");
   LOCUS_TAKE(room_of_gesvdj, "gesvdj_bufferSize");
   LOCUS_TAKE(gesvdj, "gesvdj");
 #undef LOCUS_TAKE
@@ -46,6 +48,9 @@ LOCUS_FUNCTION cusolver_table const& cusolver_table::instance() {
     take_function(library, found.create, "cusolverDnCreate");
     take_function(library, found.set_stream, "cusolverDnSetStream");
     take_function(library, found.make_options, "cusolverDnCreateGesvdjInfo");
+    if (take_function(library, found.room_of_syev_batched, "cusolverDnXsyevBatched_bufferSize") &&
+        take_function(library, found.syev_batched, "cusolverDnXsyevBatched"))
+      take_function(library, found.make_parameters, "cusolverDnCreateParams");
     detail::take_solvers(library, found.floats);
     detail::take_solvers(library, found.doubles);
     void* const blas = open_library({"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
@@ -75,6 +80,7 @@ LOCUS_FUNCTION int solver_handle::of_current_card(solver_handle** handle) {
     auto* const fresh = new solver_handle;
     int status = t.create(&fresh->of_.dense);
     if (status == 0) status = t.make_options(&fresh->of_.options);
+    if (status == 0 && t.make_parameters) status = t.make_parameters(&fresh->of_.parameters);
     cublas_table const& blas = cublas_table::instance();
     if (status == 0 && blas.is_complete() && t.floats.getrf_batched)
       status = blas.create(&fresh->of_.blas);
