@@ -25,7 +25,8 @@ struct bands {
   kernel::access operands[places];  // then: the phase of the leader, the number of the line
   std::int64_t down[places];        // from a line to the next
   lay how[Count];
-  bool same[Count];  // all lines of a band read the same vector
+  bool same[Count];   // all lines of a band read the same vector
+  bool alike = true;  // all operands have the strides of the leader, as those of a stencil
 
   /// the vectors of one thread: offsets of its first line, and the first element of the vector in
   /// each line
@@ -37,7 +38,11 @@ struct bands {
   LOCUS_HOST_DEVICE place find(std::int64_t v) const {
     place p;
     std::int64_t const band = in_band.divide(v);
-    outer.template offsets<places>(band, operands, p.at);
+    if (alike) {
+      outer.template offsets<2>(band, operands + phase, p.at + phase);
+      for (int k = 0; k < Count; ++k) p.at[k] = p.at[phase];
+    } else
+      outer.template offsets<places>(band, operands, p.at);
     p.lines = rows - p.at[row] < Rows ? int(rows - p.at[row]) : Rows;
     LOCUS_UNROLLED
     for (int r = 0; r < Rows; ++r) {  // Size is a power of two; the phase may be negative
@@ -83,7 +88,11 @@ struct bands {
       std::int64_t& step = operands[k].stride[before.rank - 1];
       down[k] = step, step *= Rows;
     }
-    for (int k = 0; k < Count; ++k) same[k] = down[k] == 0 && down[phase] % Size == 0;
+    for (int k = 0; k < Count; ++k) {
+      same[k] = down[k] == 0 && down[phase] % Size == 0;
+      for (int d = 0; d < before.rank; ++d)
+        alike = alike && operands[k].stride[d] == operands[phase].stride[d];
+    }
     std::int64_t const width = (length + most + Size - 1) / Size;
     vectors = before.size() * width;
     in_band = quotient(width < 1 ? 1 : width, vectors);
