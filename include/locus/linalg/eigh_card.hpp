@@ -4,6 +4,14 @@
 #include <locus/linalg/folds_card.hpp>     // unless_finite, signs_of
 #include <locus/linalg/matrices_card.hpp>  // cusolver_table, for_each_matrix
 
+namespace locus::linalg::host {
+inline namespace LOCUS_MODE {
+// eigh.hpp defines it: what a recorder runs
+template <class T>
+void eigh_of(std::int64_t n, T const* a, T* w, T* v);
+}  // namespace LOCUS_MODE
+}  // namespace locus::linalg::host
+
 namespace locus::linalg::cards {
 inline namespace LOCUS_MODE {
 

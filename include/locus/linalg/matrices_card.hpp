@@ -7,6 +7,7 @@
 #include <locus/core/error.hpp>                  // shape_error
 #include <locus/core/macros.hpp>                 // LOCUS_HOST_DEVICE, LOCUS_MODE, LOCUS_COLD_BEGIN
 #include <locus/engine/gpu/card_context.hpp>     // card_context
+#include <locus/linalg/matrices.hpp>             // host::workspace, host::turn
 
 namespace locus::linalg::cards {
 

@@ -3,6 +3,14 @@
 #pragma once
 #include <locus/linalg/matrices_card.hpp>  // cusolver_table, for_each_matrix
 
+namespace locus::linalg::host {
+inline namespace LOCUS_MODE {
+// solve.hpp defines it: what a recorder runs
+template <class T, class Right>
+int solution_of(std::int64_t n, std::int64_t m, T const* a, Right const& right, T* x);
+}  // namespace LOCUS_MODE
+}  // namespace locus::linalg::host
+
 namespace locus::linalg::cards {
 inline namespace LOCUS_MODE {
 

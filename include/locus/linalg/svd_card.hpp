@@ -5,6 +5,14 @@
 #include <locus/linalg/folds_card.hpp>     // unless_finite, signs_of
 #include <locus/linalg/matrices_card.hpp>  // cusolver_table, for_each_matrix
 
+namespace locus::linalg::host {
+inline namespace LOCUS_MODE {
+// svd.hpp defines it: what a recorder runs
+template <class T>
+void svd_of(std::int64_t m, std::int64_t n, T const* a, T* u, T* s, T* vt);
+}  // namespace LOCUS_MODE
+}  // namespace locus::linalg::host
+
 namespace locus::linalg::cards {
 inline namespace LOCUS_MODE {
 
