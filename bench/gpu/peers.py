@@ -233,8 +233,10 @@ def main(results):
                 if what not in own:
                     continue
                 r, middle = dict(own[what]), statistics.median(seconds)
-                r.update(candidate=name, role='rival', goal=1.0, median=middle, best=min(seconds),
-                         ratio=middle / r['median'], low=min(seconds) / r['median'], high=max(seconds) / r['median'],
+                # the same library inside
+                goal = 0.95 if r['table'] == 'GPU libraries' else 1.0  # the same library inside
+                r.update(candidate=name, role='rival', goal=goal, median=middle, best=min(seconds), ratio=middle / r['median'],
+                         low=min(seconds) / r['median'], high=max(seconds) / r['median'],
                          ratio_of_best=min(seconds) / r['best'], rounds=len(seconds))
                 to.write(json.dumps(r) + '\n')
 
