@@ -304,6 +304,19 @@ TEST_CASE("pieces of a batch are factored where they are") {
   });
 }
 
+TEST_CASE("a library that was not found is named with the remedy") {
+  missing_kernel lookup{"a.cu", {}, "cusolverDnXpotrf"};
+  lookup.library = cuda_side::cusolver_table::missing;
+  message text;
+  cuda_side::write_remedy(text, lookup);
+  CHECK(text.view() ==
+        "no cuSOLVER library (libcusolver.so.12 or .11) was found; install it, or name its folder "
+        "in LD_LIBRARY_PATH");
+  CHECK(std::string(cuda_side::describe_cusolver(300003)).find("give it smaller matrices") !=
+        std::string::npos);
+  CHECK(cuda_side::describe_cusolver(200001) == nullptr);
+}
+
 #if defined(LOCUS_TEST_ON_CARDS)
 TEST_CASE("a failed call of cuSOLVER is named with its reason, and the next one works") {
   on_card<double, 2> const a(on_host<double, 2>{{2, 0}, {0, 4}});
