@@ -54,7 +54,7 @@ struct equations {
         if (status == 0 && m > 0)
           status = solver.getrs_batched(with.blas, cusolver_table::as_it_is, n, m, each_a, n,
                                         pivots, each_b, n, &refused, int(all));
-        return status;
+        return cuda_side::solver_handle::of_blas(status);
       }
       if (!memory) {
         int const status = solver.room_of_getrf(handle, n, n, a, n, &room);

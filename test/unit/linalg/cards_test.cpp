@@ -323,7 +323,13 @@ TEST_CASE("a failed call of cuSOLVER is named with its reason, and the next one 
   CHECK(fetch(inverse(a))(1, 1) == 0.25);
   ptx_fail("cusolverDnXgetrf", 1, 2);
   std::string const said = message_of<device_error>([&] { (void)fetch(inverse(a)); });
+  on_card<double, 3> const both(positive<double>(2, 3, 9));
+  (void)eval(inverse(both));
+  ptx_fail("cublasXgetrfBatched", 1, 14);
+  std::string const of_blas = message_of<device_error>([&] { (void)fetch(inverse(both)); });
   ptx_fail(nullptr, 0, 0);
+  CAPTURE(of_blas);
+  CHECK(of_blas.find("CUBLAS_STATUS_INTERNAL_ERROR") != std::string::npos);
   CAPTURE(said);
   CHECK(said.find("CUSOLVER_STATUS_ALLOC_FAILED") != std::string::npos);
   CHECK(said.find("lower the memory limit of the device") != std::string::npos);

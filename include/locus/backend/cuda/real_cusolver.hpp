@@ -4,6 +4,7 @@
 // opaque, constants are copied from both.
 #pragma once
 
+#include <locus/backend/cuda/device_lost.hpp>  // is_sticky
 #include <locus/backend/cuda/real_cublas.hpp>  // cublas_table
 #include <locus/core/lock.hpp>                 // mutex, lock_guard
 #include <locus/core/macros.hpp>               // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
@@ -117,9 +118,15 @@ class solver_handle {
     lock_guard const hold(mine->lock_);
     int status = cusolver_table::instance().set_stream(mine->of_.dense, stream);
     if (status == 0 && mine->of_.blas)
-      status = cublas_table::instance().set_stream(mine->of_.blas, stream);
+      status = of_blas(cublas_table::instance().set_stream(mine->of_.blas, stream));
     if (status == 0) status = f(mine->of_);
-    return status == 0 ? 0 : cusolver_table::not_found + status;
+    if (status == 0) return 0;
+    int const cause = runtime::gpu_api->peek_error();  // of a card that is lost
+    return runtime::is_sticky(cause) ? cause : cusolver_table::not_found + status;
+  }
+  /// means: a status of cuBLAS as one of f, whose code is cuBLAS' own then
+  static constexpr int of_blas(int status) {
+    return status == 0 ? 0 : status + cublas_table::not_found - cusolver_table::not_found;
   }
 
  private:
