@@ -134,9 +134,8 @@ void transforms(std::int64_t rows, std::int64_t columns) {
   what.stride = Axis == 1 ? 1 : columns, what.in_step = what.out_step = Axis == 1 ? n : 1;
   g.add("cuFFT", "rival", 0.95, [&, what] {
     std::size_t bytes = 0;
-    if (locus::cuda_side::workspace_of_lines(what, &bytes) != 0 ||
-        locus::cuda_side::transform_lines(what, x.data(), z.data(), bench::other_memory, stream) !=
-            0)
+    if (locus::cuda_side::workspace_of_cufft(what, &bytes) != 0 ||
+        locus::cuda_side::run_cufft(what, x.data(), z.data(), bench::other_memory, stream) != 0)
       std::exit(1);
   });
   g.add("copy", "limit", 0, bench::copy_of(g.bytes));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// compress on a GPU: CUB selects the numbers of the rows, then a thread copies each element.
+// compress on a GPU: CUB selects the elements of a list, or the numbers of rows, and a thread copies
+// each element of these.
 #pragma once
-#include <locus/algorithms/kept_card.hpp>     // keep
+#include <locus/algorithms/kept_card.hpp>     // keep, require_selection
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/engine/gpu/lines.hpp>         // quotient
@@ -41,8 +42,8 @@ void compress_rows(card_context& here, T const* x, bool const* mask, T* r, std::
                    std::int64_t outer, std::int64_t n, std::int64_t inner, std::int64_t room) {
   here.needs(cuda_side::select_numbers<std::int32_t>{});
   bool const is_list = outer == 1 && inner == 1 && n > 0 && n <= room;
-  if (is_list && r && r != x && here.has(cuda_side::select_flagged<T>{})) {
-    if (n > 2147483646) refuse_selection(n);
+  if (is_list && r && here.has(cuda_side::select_flagged<T>{})) {
+    require_selection(n);
     std::int64_t* const number = count ? count : here.take<std::int64_t>(1);
     here.run(cuda_side::select_flagged<T>{n, x, mask, r, number});
     here.each(room, zeros_behind<T>{number, r});

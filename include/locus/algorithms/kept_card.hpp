@@ -9,7 +9,9 @@
 namespace locus::algorithms::cards {
 
 LOCUS_COLD_BEGIN
-[[noreturn]] inline void refuse_selection(std::int64_t elements) {
+/// fails: shape_error, for more elements than the numbers of a selection can name
+inline void require_selection(std::int64_t elements) {
+  if (elements <= 2147483646) return;
   message text;
   throw shape_error(text << "locus: a selection from " << elements
                          << " elements is too large for a GPU, which counts them below 2147483647; "
@@ -25,12 +27,7 @@ struct kept_numbers {
   std::int64_t const* count;
 };
 
-// templates, so that a unit compiles them when they are used
-template <class Number>
-struct count_up {
-  Number* numbers;
-  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const { numbers[i] = static_cast<Number>(i); }
-};
+// a template, so that a unit compiles it when it is used
 template <class Number>
 struct store_number {
   Number const* from;  // null: 0
@@ -44,7 +41,7 @@ struct store_number {
 template <class Flag>
 kept_numbers keep(card_context& here, std::int64_t n, Flag const* flags, std::int64_t* result) {
   using number = std::int32_t;
-  if (n > 2147483646) refuse_selection(n);
+  require_selection(n);
   number* const kept = here.take<number>(n);
   std::int64_t* const count = here.take<std::int64_t>(1);
   here.needs(cuda_side::select_numbers<number>{});

@@ -37,24 +37,43 @@ LOCUS_HOST_DEVICE void each_in_turn(Line const& at, T const* x, std::int64_t j, 
 //   std::int64_t place(lane const&, std::int64_t j) const                where its element j lies
 //   total start(Fold const&, std::int64_t c) const                      of scans: where lane c begins
 
-/// Lane c, by one thread.
+/// Where the elements of one lane lie.
+template <class Lanes>
+struct places_of_lane {
+  Lanes const& of;
+  typename Lanes::lane const& lane;
+  LOCUS_HOST_DEVICE std::int64_t operator[](std::int64_t j) const { return of.place(lane, j); }
+};
+/// The fold of lane c, by one thread.
 template <class Lanes, class Fold, class T>
 struct lane_folds {
   Lanes of;
   T const* x;
   typename Fold::total* totals;
   Fold fold{};
-  struct places {
-    Lanes const& of;
-    typename Lanes::lane const& lane;
-    LOCUS_HOST_DEVICE std::int64_t operator[](std::int64_t j) const { return of.place(lane, j); }
-  };
   LOCUS_HOST_DEVICE void operator()(std::int64_t c) const {
     auto const lane = of.at(c);
     auto t = fold.identity();
-    each_in_turn(places{of, lane}, x, 0, lane.length,
+    each_in_turn(places_of_lane<Lanes>{of, lane}, x, 0, lane.length,
                  [&](std::int64_t, T v) { t = fold.combine(t, fold.widen(v)); });
     totals[c] = t;
+  }
+};
+/// The scan of lane c, by one thread.
+template <class Lanes, class Fold, bool Exclusive, class T, class R>
+struct lane_scans {
+  Lanes of;
+  T const* x;
+  R* r;
+  Fold fold{};
+  LOCUS_HOST_DEVICE void operator()(std::int64_t c) const {
+    auto const lane = of.at(c);
+    auto t = of.start(fold, c);
+    each_in_turn(places_of_lane<Lanes>{of, lane}, x, 0, lane.length, [&](std::int64_t to, T v) {
+      auto const next = fold.combine(t, fold.widen(v));
+      r[to] = fold.finish(Exclusive ? t : next);
+      t = next;
+    });
   }
 };
 
@@ -181,6 +200,26 @@ struct lanes_in_tiles {
     for (; j < there; ++j) one(j, in[j]);
   }
 };
+
+/// means: totals[c] = the fold of lane c. by_threads: neighbouring lanes have neighbouring elements, or
+///        few, so that a thread takes a lane from memory
+template <class Fold, class Lanes, class T>
+void fold_lanes(card_context& here, Lanes const& of, bool by_threads, T const* x,
+                typename Fold::total* totals, Fold const& fold = {}) {
+  if (by_threads) return here.each(of.count, lane_folds<Lanes, Fold, T>{of, x, totals, fold});
+  lanes_in_tiles<Lanes, Fold, false, T, void> const tiles{of, x, totals, nullptr, fold};
+  here.start(tiles, tiles.blocks());
+}
+/// means: r[place of element j of lane c] = the fold of its start and of elements 0 ... j; Exclusive:
+///        without element j. by_threads: as fold_lanes
+template <bool Exclusive, class Lanes, class Fold, class T, class R>
+void scan_lanes(card_context& here, Lanes const& of, bool by_threads, T const* x, R* r,
+                Fold const& fold) {
+  if (by_threads)
+    return here.each(of.count, lane_scans<Lanes, Fold, Exclusive, T, R>{of, x, r, fold});
+  lanes_in_tiles<Lanes, Fold, Exclusive, T, R> const tiles{of, x, nullptr, r, fold};
+  here.start(tiles, tiles.blocks());
+}
 
 }  // namespace LOCUS_MODE
 }  // namespace locus::algorithms::cards

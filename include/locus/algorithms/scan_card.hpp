@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans of lines on a GPU: folds of chunks, a scan of their totals, and scans of chunks from there.
 #pragma once
-#include <locus/algorithms/lanes_card.hpp>    // lanes_in_tiles, each_in_turn
+#include <locus/algorithms/lanes_card.hpp>    // fold_lanes, scan_lanes
 #include <locus/algorithms/scan_fold.hpp>     // scan_chunk
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
@@ -9,32 +9,6 @@
 namespace locus::algorithms::cards {
 inline namespace LOCUS_MODE {
 
-/// A line of a chunk: number i of (outer, chunks, inner).
-template <bool Backwards>
-struct chunk_of_line {
-  std::int64_t o, k, c, first, end, n, inner;
-  LOCUS_HOST_DEVICE chunk_of_line(std::int64_t i, std::int64_t chunk, std::int64_t chunks,
-                                  std::int64_t length, std::int64_t columns)
-      : o(i / columns / chunks), k(i / columns % chunks), c(i % columns), first(k * chunk),
-        end(first + chunk < length ? first + chunk : length), n(length), inner(columns) {}
-  LOCUS_HOST_DEVICE std::int64_t operator[](std::int64_t j) const {
-    return (o * n + (Backwards ? n - 1 - j : j)) * inner + c;
-  }
-};
-template <class Fold, bool Backwards, class T>
-struct chunk_folds {
-  std::int64_t chunk, chunks, n, inner;
-  T const* x;
-  typename Fold::total* totals;
-  Fold fold{};
-  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
-    chunk_of_line<Backwards> const at(i, chunk, chunks, n, inner);
-    auto t = fold.identity();
-    each_in_turn(at, x, at.first, at.end,
-                 [&](std::int64_t, T v) { t = fold.combine(t, fold.widen(v)); });
-    totals[i] = t;
-  }
-};
 /// Totals of a line, `step` apart, from which each chunk begins.
 template <class Fold>
 struct totals_in_turn {
@@ -111,49 +85,31 @@ struct starts_of_long_lines {
     }
   }
 };
-template <class Fold, bool Exclusive, bool Backwards, class T, class Starts>
-struct chunk_scans {
-  std::int64_t chunk, chunks, n, inner;
-  T const* x;
-  Starts starts;
-  typename Fold::total const* totals;  // null: a line is one chunk
-  typename Fold::result* r;
-  Fold fold{};
-  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
-    chunk_of_line<Backwards> const at(i, chunk, chunks, n, inner);
-    auto t = totals ? totals[i] : starts.template of<Fold, Backwards>(at.o, at.c, inner);
-    each_in_turn(at, x, at.first, at.end, [&](std::int64_t to, T v) {
-      auto const next = fold.combine(t, fold.widen(v));
-      r[to] = fold.finish(Exclusive ? t : next);
-      t = next;
-    });
-  }
-};
-
 struct no_starts {};  // of folds
-/// Chunks of lines without columns, as lanes.
+/// Chunks of lines as lanes (outer, chunks, inner).
 template <bool Backwards, class Starts, class Total>
 struct chunk_lanes {
   struct lane {
     std::int64_t length, first;
   };
-  std::int64_t count, chunk, chunks, n;
+  std::int64_t count, chunk, chunks, n, inner;
   Starts starts{};
   Total const* totals = nullptr;  // from which chunks begin; null: a line is one chunk
-  LOCUS_HOST_DEVICE lane at(std::int64_t c) const {
-    std::int64_t const o = c / chunks, j = c % chunks * chunk;
-    return {n - j < chunk ? n - j : chunk, o * n + (Backwards ? n - 1 - j : j)};
+  LOCUS_HOST_DEVICE lane at(std::int64_t i) const {
+    std::int64_t const c = i % inner, row = i / inner, o = row / chunks, j = row % chunks * chunk;
+    return {n - j < chunk ? n - j : chunk, (o * n + (Backwards ? n - 1 - j : j)) * inner + c};
   }
   LOCUS_HOST_DEVICE std::int64_t place(lane const& l, std::int64_t j) const {
-    return l.first + (Backwards ? -j : j);
+    return l.first + (Backwards ? -j : j) * inner;
   }
   template <class Fold>
-  LOCUS_HOST_DEVICE Total start(Fold const&, std::int64_t c) const {
-    return totals ? totals[c] : starts.template of<Fold, Backwards>(c / chunks, 0, 1);
+  LOCUS_HOST_DEVICE Total start(Fold const&, std::int64_t i) const {
+    return totals ? totals[i]
+                  : starts.template of<Fold, Backwards>(i / inner / chunks, i % inner, inner);
   }
+  /// columns lie side by side; chunks of fewer elements fill no tile
+  bool are_by_threads() const { return inner > 1 || n < 16; }
 };
-/// Lines of fewer elements are scanned by a thread each, from memory.
-inline constexpr std::int64_t least_line_in_tiles = 16;
 
 /// means: totals[o, k, c] = the fold of chunk k of a line
 template <class Fold, bool Backwards, class T>
@@ -161,13 +117,8 @@ void fold_chunks(card_context& here, T const* x, typename Fold::total* totals, s
                  std::int64_t n, std::int64_t inner, Fold const& fold) {
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
                      all = outer * chunks * inner;
-  using lanes = chunk_lanes<Backwards, no_starts, typename Fold::total>;
-  lanes_in_tiles<lanes, Fold, false, T, void> const by_tiles{
-      {all, chunk, chunks, n}, x, totals, nullptr, fold};
-  if (inner == 1 && n >= least_line_in_tiles)
-    here.start(by_tiles, by_tiles.blocks());
-  else
-    here.each(all, chunk_folds<Fold, Backwards, T>{chunk, chunks, n, inner, x, totals, fold});
+  chunk_lanes<Backwards, no_starts, typename Fold::total> const lanes{all, chunk, chunks, n, inner};
+  fold_lanes(here, lanes, lanes.are_by_threads(), x, totals, fold);
 }
 
 /// means: as host::scan_lines, bit for bit
@@ -187,14 +138,9 @@ void scan_lines(card_context& here, T const* x, typename Fold::result* r, std::i
       here.each(outer * inner,
                 chunk_starts<Fold, Backwards, Starts>{chunks, inner, starts, totals, fold});
   }
-  using lanes = chunk_lanes<Backwards, Starts, typename Fold::total>;
-  lanes_in_tiles<lanes, Fold, Exclusive, T, typename Fold::result> const by_tiles{
-      {all, chunk, chunks, n, starts, totals}, x, nullptr, r, fold};
-  if (inner == 1 && n >= least_line_in_tiles)
-    here.start(by_tiles, by_tiles.blocks());
-  else
-    here.each(all, chunk_scans<Fold, Exclusive, Backwards, T, Starts>{chunk, chunks, n, inner, x,
-                                                                      starts, totals, r, fold});
+  chunk_lanes<Backwards, Starts, typename Fold::total> const lanes{all,   chunk,  chunks, n,
+                                                                   inner, starts, totals};
+  scan_lanes<Exclusive>(here, lanes, lanes.are_by_threads(), x, r, fold);
 }
 
 /// Number i of (outer, max_devices, inner): the total of a line in one row, 0 in the others.

@@ -58,13 +58,14 @@ inline namespace LOCUS_MODE {
 ///         ids are in pieces and x is whole, if Axis is 0. x in pieces along another axis: as x,
 ///         without traffic. Pieces of ids are gathered where x is not in such pieces
 /// cost:  one launch on the host; on a GPU a sort of the ids, then a thread for each number of the
-///        result, which reads its rows in turn: few segments of many rows are slow there
+///        result and each part of the rows
 /// fails: at compile time, for an axis outside the rank, or for ids that are not integers. For an id
 ///        outside 0 ... segments - 1: on the host and on simulated GPUs, shape_error that names id,
 ///        place and segments; cards leave the row out, as nothing beyond r may be written
 /// units: int64 for integers and booleans; 0 for a segment without rows; derivative: take
-/// after: TensorFlow's unsorted_segment_sum. Rows are folded in their order, floats in double: the
-///        same bits on host and cards, for any number of threads
+/// after: TensorFlow's unsorted_segment_sum. Rows of a part are folded in their order, floats in
+///        double, and then the parts (segment_part): the same bits on host and cards, for any number
+///        of threads
 template <std::int64_t Segments, int Axis = 0, tensor_operand X, tensor_operand Ids>
 constexpr auto segment_sum(X&& x, Ids&& ids) {
   return algorithms::static_segments<reduction::sum, Axis, Segments>(std::forward<X>(x),
@@ -104,7 +105,7 @@ constexpr auto segment_min(X&& x, Ids&& ids, std::int64_t segments) {
 }
 
 /// means: r = y, and r[a..., i[j...], b...] += v[a..., j..., b...]; rows of one number are added in
-///        their order
+///        the order of segment_sum
 /// shape: that of y     cost, fails: as segment_sum, whose result is added to y
 template <int Axis = 0, tensor_operand Y, tensor_operand Rows, tensor_operand V>
 constexpr auto scatter_add(Y&& y, Rows&& i, V&& v) {

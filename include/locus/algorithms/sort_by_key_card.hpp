@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sort_by_key on a GPU: the order of the keys by CUB's radix sorts, then a thread moves each element.
 #pragma once
-#include <locus/algorithms/kept_card.hpp>     // count_up
-#include <locus/algorithms/sort_card.hpp>     // order_of_lines
+#include <locus/algorithms/sort_card.hpp>     // order_of_lines, require_few
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
 #include <locus/engine/gpu/key_order.hpp>     // key_order
@@ -28,6 +27,12 @@ struct moved_by_key {
   }
 };
 
+template <class Number>
+struct count_up {
+  Number* numbers;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const { numbers[i] = static_cast<Number>(i); }
+};
+
 /// means: as host::sort_lines_by_key, bit for bit
 /// shape: fewer than 2^31 - 1 elements
 template <class Key, class Value>
@@ -35,11 +40,9 @@ void sort_lines_by_key(card_context& here, Key const* keys, Value const* values,
                        Value* sorted_values, std::int64_t outer, std::int64_t n,
                        std::int64_t inner) {
   using number = std::int32_t;
-  if (bool const over_keys = static_cast<void const*>(sorted_keys) == keys ||
-                             static_cast<void const*>(sorted_values) == keys;
-      outer * inner == 1 && !over_keys) {
+  if (outer * inner == 1) {  // the sort gives the keys themselves
     here.needs(cuda_side::sort_pairs<number, number>{});
-    if (n > 2147483646) refuse_sort(n);
+    require_few(n);
     number* const numbers = here.take<number>(n);
     number* const order = here.take<number>(n);
     Key* const to = sorted_keys ? sorted_keys : here.take<Key>(n);

@@ -11,7 +11,9 @@
 namespace locus::algorithms::cards {
 
 LOCUS_COLD_BEGIN
-[[noreturn]] inline void refuse_sort(std::int64_t elements) {
+/// fails: shape_error, for more elements than the numbers of a sort can name
+inline void require_few(std::int64_t elements) {
+  if (elements <= 2147483646) return;
   message text;
   throw shape_error(text << "locus: a sort of " << elements
                          << " elements is too large for a GPU, which counts them below 2147483647; "
@@ -60,12 +62,6 @@ struct sorted_elements {
       r[first + j * inner] = place;
   }
 };
-template <class T>
-struct moved_elements {
-  T const* from;
-  T* to;
-  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = from[i]; }
-};
 template <class Op, class T, class Place>
 struct put_back {
   std::int64_t n, inner;
@@ -86,24 +82,20 @@ std::int32_t const* order_of_lines(card_context& here, Elements elements, std::i
   using number = std::int32_t;
   using key = std::remove_pointer_t<decltype(elements.keys)>;
   std::int64_t const size = lines * n;
-  if (size > 2147483646) refuse_sort(size);
+  require_few(size);
   key* const keys = elements.keys = here.take<key>(size);
   key* const sorted = here.take<key>(size);
   number* const numbers = elements.numbers = here.take<number>(size);
   number* const by_key = here.take<number>(size);
-  if (lines == 1) {
-    here.needs(cuda_side::sort_pairs<number, number>{});
-    here.each(size, elements);
-    here.run(cuda_side::sort_pairs<key, number>{size, keys, numbers, sorted, by_key});
-    return by_key;
-  }
+  here.needs(cuda_side::sort_pairs<number, number>{});
+  here.each(size, elements);
+  here.run(cuda_side::sort_pairs<key, number>{size, keys, numbers, sorted, by_key});
+  if (lines == 1) return by_key;
   number* const line_of = here.take<number>(size);
   number* const sorted_lines = here.take<number>(size);
   number* const by_line = here.take<number>(size);
   int bits = 1;
   while (bits < 31 && (lines - 1) >> bits) ++bits;
-  here.each(size, elements);
-  here.run(cuda_side::sort_pairs<key, number>{size, keys, numbers, sorted, by_key});
   here.each(size, line_numbers<number>{n, by_key, line_of});
   here.run(
       cuda_side::sort_pairs<number, number>{size, line_of, by_key, sorted_lines, by_line, bits});
@@ -124,11 +116,8 @@ void sort_lines(card_context& here, T const* x, R* r, std::int64_t outer, std::i
     if (outer * inner == 1 && here.has(cuda_side::sort_keys<T>{})) {
       here.needs(cuda_side::sort_pairs<T, std::int32_t>{});
       here.needs(cuda_side::sort_pairs<std::int32_t, std::int32_t>{});
-      if (n > 2147483646) refuse_sort(n);
-      T* const sorted = static_cast<void const*>(r) == x ? here.take<T>(n) : r;
-      here.run(cuda_side::sort_keys<T>{n, x, sorted});
-      if (sorted != r) here.each(n, moved_elements<T>{sorted, r});
-      return;
+      require_few(n);
+      return here.run(cuda_side::sort_keys<T>{n, x, r});
     }
   std::int32_t const* const by_line = order_of_lines(here, x, outer, n, inner);
   here.each(outer * n * inner, sorted_elements<Values, T, R>{n, inner, x, by_line, r});

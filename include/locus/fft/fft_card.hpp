@@ -123,10 +123,10 @@ struct lines_of_library {
     what.stride = grid.inner;
     what.in_step = in_rows ? in_n() : 1;
     what.out_step = in_rows ? out_n() : 1;
-    if (!memory) return cuda_side::workspace_of_lines(what, bytes);
+    if (!memory) return cuda_side::workspace_of_cufft(what, bytes);
     for (std::int64_t o = 0; o < (in_rows ? 1 : grid.outer); ++o)
-      if (int const code = cuda_side::transform_lines(
-              what, from + o * grid.inner * in_n(), to + o * grid.inner * out_n(), memory, stream);
+      if (int const code = cuda_side::run_cufft(what, from + o * grid.inner * in_n(),
+                                                to + o * grid.inner * out_n(), memory, stream);
           code != 0)
         return code;
     return 0;

@@ -8,6 +8,9 @@
 #include <locus/linalg/matrices.hpp>       // takes_square_matrices, for_each_matrix
 #include <locus/linalg/plain_kernels.hpp>  // plain::cholesky
 #include <locus/ops/call.hpp>              // call
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/cholesky_card.hpp>  // cards::cholesky
+#endif
 
 namespace locus {
 
@@ -72,16 +75,6 @@ void cholesky_gradient(std::int64_t n, T const* g, T const* l, T* s) {
 
 }  // namespace LOCUS_MODE
 }  // namespace host
-
-}  // namespace linalg
-}  // namespace locus
-
-#if LOCUS_CUDA_KERNELS
-#include <locus/linalg/cholesky_card.hpp>  // cards::cholesky
-#endif
-
-namespace locus {
-namespace linalg {
 
 /// means: the adjoint of a, which is symmetric, from g, that of l     shape: that of l
 /// after: Murray, Differentiation of the Cholesky decomposition, 2016

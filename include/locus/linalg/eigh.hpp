@@ -10,6 +10,9 @@
 #include <locus/ops/arithmetic.hpp>        // *
 #include <locus/ops/call.hpp>              // call
 #include <locus/ops/matmul.hpp>            // matmul
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/eigh_card.hpp>  // cards::eigh
+#endif
 
 namespace locus {
 
@@ -67,16 +70,6 @@ void eigh_of(std::int64_t n, T const* a, T* w, T* v) {
 
 }  // namespace LOCUS_MODE
 }  // namespace host
-
-}  // namespace linalg
-}  // namespace locus
-
-#if LOCUS_CUDA_KERNELS
-#include <locus/linalg/eigh_card.hpp>  // cards::eigh
-#endif
-
-namespace locus {
-namespace linalg {
 
 template <int Rank>
 struct eigh_op {

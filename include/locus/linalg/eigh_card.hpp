@@ -43,19 +43,19 @@ struct eigenvectors {
         vectors = cusolver_table::vectors;
     return cuda_side::solver_handle::use(stream, [&](cuda_side::solver_handles const& with) {
       void* const handle = with.dense;
-      auto const& batched = cusolver_table::instance();
       if (all > 1 && with.parameters) {
+        auto const& table = cusolver_table::instance();
         constexpr int type =
             sizeof(T) == sizeof(float) ? cusolver_table::real_float : cusolver_table::real_double;
         std::size_t on_card = 0, on_host = 0;
         int const status =
-            batched.room_of_syev_batched(handle, with.parameters, vectors, half, n, type, a, n,
-                                         type, w, type, &on_card, &on_host, all);
-        if (status != 0 || on_host == 0) {  // it needs no memory that must outlive this call
-          if (status == 0 && memory)
-            return batched.syev_batched(handle, with.parameters, vectors, half, n, type, a, n, type,
-                                        w, type, memory, *bytes, nullptr, 0, infos, all);
-          return *bytes = on_card, status;
+            table.room_of_syev_batched(handle, with.parameters, vectors, half, n, type, a, n, type,
+                                       w, type, &on_card, &on_host, all);
+        if (status != 0) return status;
+        if (on_host == 0) {  // memory of the host would have to outlive this call
+          if (!memory) return *bytes = on_card, 0;
+          return table.syev_batched(handle, with.parameters, vectors, half, n, type, a, n, type, w,
+                                    type, memory, *bytes, nullptr, 0, infos, all);
         }
       }
       int room = 0;
@@ -82,20 +82,6 @@ struct lower_copy {
     to[i] = i % n <= i / n % n ? a[i] : T(0);
   }
 };
-/// Element i of matrices whose columns are vectors (length, count), each with its sign.
-template <class T>
-struct vectors_as_columns {
-  std::int64_t length, count;
-  T const *vectors, *signs;
-  T* to;
-  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
-    std::int64_t const k = i / (length * count), row = i / count % length,
-                       vector = k * count + i % count;
-    T const x = vectors[vector * length + row];
-    to[i] = signs[vector] < 0 ? -x : x;
-  }
-};
-
 /// means: as host::eigh_of, for each matrix
 template <class T>
 void eigh(card_context& here, std::int64_t n, std::int64_t all, T const* a, T* w, T* v) {

@@ -54,6 +54,20 @@ struct turned_copy {
     to[i] = is_bad ? T(0) : from[k * size + e % rows * columns + e / rows];
   }
 };
+/// Element i of matrices whose columns are vectors (length, count), each with its sign.
+template <class T>
+struct vectors_as_columns {
+  std::int64_t length, count;
+  T const *vectors, *signs;
+  T* to;
+  LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
+    std::int64_t const k = i / (length * count), row = i / count % length,
+                       vector = k * count + i % count;
+    T const x = vectors[vector * length + row];
+    to[i] = signs[vector] < 0 ? -x : x;
+  }
+};
+
 /// NaN in each of `size` numbers of a matrix without a result.
 template <class T>
 struct nan_where {
@@ -99,7 +113,7 @@ int for_each_matrix(std::int64_t matrices, F const& f) {
 template <class T>
 int say_room(std::size_t* bytes, int status, int elements) {
   if (status != 0) return status;
-  if (elements < 0) return 3;
+  if (elements < 0) return cusolver_table::invalid_value;
   *bytes = sizeof(T) * static_cast<std::size_t>(elements);
   return 0;
 }

@@ -7,6 +7,9 @@
 #include <locus/linalg/matrices.hpp>       // takes_matrices, for_each_matrix
 #include <locus/linalg/plain_kernels.hpp>  // plain::qr
 #include <locus/ops/call.hpp>              // call
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/qr_card.hpp>  // cards::qr
+#endif
 
 namespace locus {
 
@@ -51,16 +54,6 @@ void qr_of(std::int64_t m, std::int64_t n, T const* a, T* q, T* r) {
 
 }  // namespace LOCUS_MODE
 }  // namespace host
-
-}  // namespace linalg
-}  // namespace locus
-
-#if LOCUS_CUDA_KERNELS
-#include <locus/linalg/qr_card.hpp>  // cards::qr
-#endif
-
-namespace locus {
-namespace linalg {
 
 template <int Rank>
 struct qr_op {

@@ -61,7 +61,7 @@ struct qr_factors {
         // the first k columns hold the reflections
         if (status == 0 && runtime::gpu_api->memcpy_async(
                                left, one, sizeof(T) * std::size_t(m) * std::size_t(k()), stream))
-          status = cusolver_table::execution_failed - cusolver_table::not_found;
+          status = cusolver_table::execution_failed;
         if (status == 0)
           status = solver.orgqr(handle, m, k(), k(), left, m, tau, work, room, infos);
         return status;

@@ -12,6 +12,9 @@
 #include <locus/ops/arithmetic.hpp>        // *, -
 #include <locus/ops/call.hpp>              // call
 #include <locus/ops/matmul.hpp>            // matmul
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/solve_card.hpp>  // cards::solve
+#endif
 
 namespace locus {
 
@@ -54,16 +57,6 @@ int solution_of(std::int64_t n, std::int64_t m, T const* a, Right const& right, 
 
 }  // namespace LOCUS_MODE
 }  // namespace host
-
-}  // namespace linalg
-}  // namespace locus
-
-#if LOCUS_CUDA_KERNELS
-#include <locus/linalg/solve_card.hpp>  // cards::solve
-#endif
-
-namespace locus {
-namespace linalg {
 
 /// means: with Columns: x with a x = b, where b has the rank Columns; without (0): the inverse of a
 template <int Rank, int Columns, bool Info>

@@ -8,6 +8,9 @@
 #include <locus/linalg/matrices.hpp>       // takes_matrices, for_each_matrix
 #include <locus/linalg/plain_kernels.hpp>  // plain::svd
 #include <locus/ops/call.hpp>              // call
+#if LOCUS_CUDA_KERNELS
+#include <locus/linalg/svd_card.hpp>  // cards::svd
+#endif
 
 namespace locus {
 
@@ -86,16 +89,6 @@ void svd_of(std::int64_t m, std::int64_t n, T const* a, T* u, T* s, T* vt) {
 
 }  // namespace LOCUS_MODE
 }  // namespace host
-
-}  // namespace linalg
-}  // namespace locus
-
-#if LOCUS_CUDA_KERNELS
-#include <locus/linalg/svd_card.hpp>  // cards::svd
-#endif
-
-namespace locus {
-namespace linalg {
 
 template <int Rank>
 struct svd_op {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Singular values and vectors on a GPU, by cuSOLVER.
 #pragma once
-#include <locus/linalg/eigh_card.hpp>      // vectors_as_columns
 #include <locus/linalg/folds_card.hpp>     // unless_finite, signs_of
-#include <locus/linalg/matrices_card.hpp>  // cusolver_table, for_each_matrix
+#include <locus/linalg/matrices_card.hpp>  // cusolver_table, vectors_as_columns
 
 namespace locus::linalg::host {
 inline namespace LOCUS_MODE {

@@ -145,7 +145,7 @@ constexpr range static_range(int a) {
   return has_axis(Cut, a) ? range{ends[k], ends[k + 1]} : range{};
 }
 /// The ranges of a slice. A slice is copied into each node above it: ranges that the type knows take no
-/// memory, others that of the axes up to the last one of Cut. Without its bound nvcc 13.0 crashes.
+/// memory, others that of the axes up to the last one of Cut. nvcc 13.0 needs the bound.
 template <class Axes, axis_set Cut, std::int64_t... Static>
 struct slice_ranges;
 template <std::size_t... A, axis_set Cut, std::int64_t... Static>

@@ -17,25 +17,6 @@ using namespace matrices;
 
 namespace {
 
-/// how far the columns of a (n, k) are from orthonormal ones
-long double skew(plain const& a, std::int64_t n, std::int64_t k) {
-  long double most = 0;
-  for (std::int64_t i = 0; i < k; ++i)
-    for (std::int64_t j = 0; j < k; ++j) {
-      long double sum = i == j ? -1 : 0;
-      for (std::int64_t r = 0; r < n; ++r)
-        sum += a[std::size_t(r * k + i)] * a[std::size_t(r * k + j)];
-      most = std::isnan(sum) ? INFINITY : std::fmax(most, std::fabs(sum));
-    }
-  return most;
-}
-plain turned(plain const& a, std::int64_t rows, std::int64_t columns) {
-  plain t(a.size());
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      t[std::size_t(j * rows + i)] = a[std::size_t(i * columns + j)];
-  return t;
-}
 /// column j of a (n, k) has a positive largest component
 bool is_oriented(plain const& a, std::int64_t n, std::int64_t k) {
   bool all = true;
@@ -51,19 +32,6 @@ bool is_oriented(plain const& a, std::int64_t n, std::int64_t k) {
 }
 constexpr std::int64_t sizes[][2] = {{1, 1},   {2, 2},  {3, 2},  {2, 3}, {31, 33},
                                      {33, 31}, {64, 5}, {5, 64}, {0, 3}, {3, 0}};
-
-/// random matrices; the last one has rank 1, the one before it is 0
-template <class T>
-Tensor<T, Dextents<3>> various(std::int64_t m, std::int64_t n, std::uint64_t seed) {
-  Tensor<T, Dextents<3>> a(4, m, n);
-  fill(a, seed);
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) {
-      a(2, i, j) = T(0);
-      if (i > 0) a(3, i, j) = a(3, 0, j) * T(i % 3);
-    }
-  return a;
-}
 
 template <class T>
 void check_qr(std::int64_t m, std::int64_t n) {

@@ -67,4 +67,36 @@ locus::Tensor<T, locus::Dextents<3>> positive(std::int64_t all, std::int64_t n,
   return a;
 }
 
+/// how far the columns of a (n, k) are from orthonormal ones
+inline long double skew(plain const& a, std::int64_t n, std::int64_t k) {
+  long double most = 0;
+  for (std::int64_t i = 0; i < k; ++i)
+    for (std::int64_t j = 0; j < k; ++j) {
+      long double sum = i == j ? -1 : 0;
+      for (std::int64_t r = 0; r < n; ++r)
+        sum += a[std::size_t(r * k + i)] * a[std::size_t(r * k + j)];
+      most = std::isnan(sum) ? INFINITY : std::fmax(most, std::fabs(sum));
+    }
+  return most;
+}
+inline plain turned(plain const& a, std::int64_t rows, std::int64_t columns) {
+  plain t(a.size());
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      t[std::size_t(j * rows + i)] = a[std::size_t(i * columns + j)];
+  return t;
+}
+/// random matrices; the last one has rank 1, the one before it is 0
+template <class T>
+locus::Tensor<T, locus::Dextents<3>> various(std::int64_t m, std::int64_t n, std::uint64_t seed) {
+  locus::Tensor<T, locus::Dextents<3>> a(4, m, n);
+  fill(a, seed);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      a(2, i, j) = T(0);
+      if (i > 0) a(3, i, j) = a(3, 0, j) * T(i % 3);
+    }
+  return a;
+}
+
 }  // namespace matrices

@@ -45,7 +45,7 @@ struct cufft_table {
            floats && doubles && real_floats && real_doubles && floats_to_real && doubles_to_real;
   }
   /// means: the library that dlopen or Python's packages have; incomplete: there is none
-  LOCUS_FUNCTION static cufft_table const& instance();
+  static cufft_table const& instance();
 };
 
 /// Lines of n numbers of one plan: numbers of a line are `stride` apart, lines in_step and out_step.
@@ -57,11 +57,11 @@ struct cufft_lines {
 
 /// means: the workspace of the current card's plan for these lines; plans are kept, the last 64
 /// returns: 0, or a code for describe_cufft or for CUDA
-LOCUS_FUNCTION int workspace_of_lines(cufft_lines const& what, std::size_t* bytes);
+LOCUS_FUNCTION int workspace_of_cufft(cufft_lines const& what, std::size_t* bytes);
 /// means: transforms lines on a stream of the current card; the inverse is not divided by n. A
 ///        transform to real numbers overwrites its operand
-LOCUS_FUNCTION int transform_lines(cufft_lines const& what, void* in, void* out, void* workspace,
-                                   void* stream);
+LOCUS_FUNCTION int run_cufft(cufft_lines const& what, void* in, void* out, void* workspace,
+                             void* stream);
 
 /// means: the text of a cuFFT status, with advice; null for codes of other libraries
 constexpr char const* describe_cufft(int code) {

@@ -61,8 +61,8 @@ struct cusolver_functions {
 
 /// The entry points of cuSOLVER; its handles are opaque.
 struct cusolver_table {
-  // codes of this table: not_found, or not_found + a status of cuSOLVER
-  static constexpr int not_found = 300000, execution_failed = not_found + 6;
+  // codes of this table: not_found, or not_found + a status of cuSOLVER; two of these
+  static constexpr int not_found = 300000, invalid_value = 3, execution_failed = 6;
   // constants of cuSOLVER, cuBLAS and CUDA: vectors are wanted; which half is read; op(a) = a;
   // element types
   static constexpr int vectors = 1, lower = 0, upper = 1, as_it_is = 0, real_float = 0,
@@ -97,7 +97,7 @@ struct cusolver_table {
       return doubles;
   }
   /// means: the library that dlopen or Python's packages have; incomplete: there is none
-  LOCUS_FUNCTION static cusolver_table const& instance();
+  static cusolver_table const& instance();
 };
 
 /// The handles of one card: of cuSOLVER, of cuBLAS (null: none), the options of gesvdj, the parameters of
@@ -130,7 +130,7 @@ class solver_handle {
   }
 
  private:
-  LOCUS_FUNCTION static int of_current_card(solver_handle** handle);
+  static int of_current_card(solver_handle** handle);
   solver_handles of_;
   mutex lock_;
 };

@@ -80,7 +80,8 @@ class card_context : public call_context {
     needs(a);
     if (!missing_) cuda_side::run_algorithm(site_, a);
   }
-  /// means: the body runs such an algorithm for other operands; all that it may run is said each time
+  /// means: this body may run such an algorithm, for other operands: the step runs on the host where no
+  ///        unit compiled it
   template <class Algorithm>
   void needs(Algorithm const& a) {
     if (measuring() && !missing_ && !has(a)) missing_ = &cuda_side::type_of_algorithm<Algorithm>();

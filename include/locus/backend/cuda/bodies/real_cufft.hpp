@@ -27,10 +27,10 @@ struct cufft_plans {
   kept all[most];
   unsigned now = 0;
 
-  LOCUS_FUNCTION static cufft_plans& instance();
+  static cufft_plans& instance();
   /// means: *found = the current card's plan for these lines, made if there is none
   /// returns: a code
-  LOCUS_FUNCTION int find(cufft_lines const& what, kept** found);
+  int find(cufft_lines const& what, kept** found);
 };
 
 LOCUS_FUNCTION cufft_plans& cufft_plans::instance() {
@@ -53,7 +53,7 @@ LOCUS_FUNCTION int cufft_plans::find(cufft_lines const& what, kept** found) {
   *oldest = {};
   int plan = 0;
   std::size_t workspace = 0;
-  long long n = what.n, whole = what.n;  // with a length of its own, a step is what is said
+  long long n = what.n, whole = what.n;  // without one cuFFT takes no steps
   int status = t.create(&plan);
   if (status == 0) {
     status = t.own_workspace(plan, 0);
@@ -92,7 +92,7 @@ LOCUS_FUNCTION cufft_table const& cufft_table::instance() {
   return t;
 }
 
-LOCUS_FUNCTION int workspace_of_lines(cufft_lines const& what, std::size_t* bytes) {
+LOCUS_FUNCTION int workspace_of_cufft(cufft_lines const& what, std::size_t* bytes) {
   auto& plans = detail::cufft_plans::instance();
   lock_guard const hold(plans.lock);
   detail::cufft_plans::kept* mine = nullptr;
@@ -100,8 +100,8 @@ LOCUS_FUNCTION int workspace_of_lines(cufft_lines const& what, std::size_t* byte
   return *bytes = mine->workspace, 0;
 }
 
-LOCUS_FUNCTION int transform_lines(cufft_lines const& what, void* in, void* out, void* workspace,
-                                   void* stream) {
+LOCUS_FUNCTION int run_cufft(cufft_lines const& what, void* in, void* out, void* workspace,
+                             void* stream) {
   auto& plans = detail::cufft_plans::instance();
   lock_guard const hold(plans.lock);
   detail::cufft_plans::kept* mine = nullptr;

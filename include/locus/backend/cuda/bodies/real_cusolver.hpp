@@ -73,23 +73,20 @@ LOCUS_FUNCTION int solver_handle::of_current_card(solver_handle** handle) {
   lock_guard const hold(making);
   while (by_card.size() <= static_cast<std::size_t>(card)) by_card.push(nullptr);
   solver_handle*& mine = by_card[static_cast<std::size_t>(card)];
-  if (!mine) {
-    cusolver_table const& t = cusolver_table::instance();
-    if (!t.is_complete()) return cusolver_table::not_found;
-    lock_guard const issuing(runtime::issue_lock);  // cuSOLVER allocates memory
-    auto* const fresh = new solver_handle;
-    int status = t.create(&fresh->of_.dense);
-    if (status == 0) status = t.make_options(&fresh->of_.options);
-    if (status == 0 && t.make_parameters) status = t.make_parameters(&fresh->of_.parameters);
-    cublas_table const& blas = cublas_table::instance();
-    if (status == 0 && blas.is_complete() && t.floats.getrf_batched)
-      status = blas.create(&fresh->of_.blas);
-    if (status != 0) {
-      delete fresh;
-      return cusolver_table::not_found + status;
-    }
-    mine = fresh;
-  }
+  cusolver_table const& t = cusolver_table::instance();
+  if (!t.is_complete()) return cusolver_table::not_found;
+  if (!mine) mine = new solver_handle;
+  auto const make = [](int (*create)(void**), void*& made) {
+    lock_guard const issuing(runtime::issue_lock);  // the libraries allocate memory
+    return made || !create ? 0 : create(&made);
+  };
+  solver_handles& of = mine->of_;  // what a failed call made, the next one keeps
+  int status = make(t.create, of.dense);
+  if (status == 0) status = make(t.make_options, of.options);
+  if (status == 0) status = make(t.make_parameters, of.parameters);
+  if (status == 0 && t.floats.getrf_batched)
+    status = of_blas(make(cublas_table::instance().create, of.blas));
+  if (status != 0) return cusolver_table::not_found + status;
   return *handle = mine, 0;
 }
 
