@@ -111,7 +111,7 @@ struct lines_of_library {
   cuda_side::algorithm_size size() const {
     return {grid.n, grid.inner == 1 ? grid.outer : -grid.inner};
   }
-  void host() const { transform_lines<Kind>(from, to, grid); }  // no recorder calls it
+  void host() const { transform_lines<Kind>(from, to, grid); }  // unused: takes()
   int card(void* memory, std::size_t* bytes, void* stream) const {
     constexpr auto kinds = std::is_same_v<number, float> ? library::of_floats : library::of_doubles;
     cuda_side::cufft_lines what;
