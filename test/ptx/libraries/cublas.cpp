@@ -3,13 +3,12 @@
 // one refuses is refused; two threads with one handle, and a handle away from its card, are findings.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
+#include "elimination.hpp"
 #include "product.hpp"
 
 BLAS_API int cublasLtCreate(void** h);
@@ -53,63 +52,22 @@ int with(void* h, F&& f) {
 /// the systems of a batch: pivots and factors, or a solution for each right side; matrices are dense
 template <class T>
 struct batch {
-  int n, right, all, card;
+  int n, right, all;
   T* const* each;
   T* const* rights;
   int *pivots, *infos;
 
-  std::vector<double> read(T const* from, int count) const {
-    auto const* const p = static_cast<T const*>(
-        ptx_reach(from, std::size_t(count) * sizeof(T), card, true, "cuBLAS"));
-    return {p, p + count};
+  void factor(stand_ins::card_memory const& here, int k) const {
+    T* const a = here.address(each, k);
+    stand_ins::numbers x = here.read(a, n * n), rows;
+    int const ended = stand_ins::eliminate(n, x, rows);
+    here.write(a, x), here.write(pivots + k * n, rows), here.write(infos + k, {double(ended)});
   }
-  template <class U, class V>
-  void write(U* to, V const& values) const {
-    std::size_t const bytes = values.size() * sizeof(U);
-    auto* const p = static_cast<U*>(ptx_reach(to, bytes, card, false, "cuBLAS"));
-    for (std::size_t i = 0; i < values.size(); ++i) p[i] = U(values[i]);
-    ptx_wrote(to, bytes);
-  }
-  T* matrix(T* const* list, int k) const {
-    return *static_cast<T* const*>(ptx_reach(list + k, sizeof(T*), card, true, "cuBLAS"));
-  }
-  void factor(int k) const {
-    T* const a = matrix(each, k);
-    auto x = read(a, n * n);
-    auto const at = [&](int i, int j) -> double& { return x[std::size_t(j * n + i)]; };
-    std::vector<int> rows;
-    int ended = 0;
-    for (int c = 0; c < n; ++c) {
-      int best = c;
-      for (int i = c + 1; i < n; ++i)
-        if (std::fabs(at(i, c)) > std::fabs(at(best, c))) best = i;
-      rows.push_back(best + 1);
-      if (at(best, c) == 0 && ended == 0) ended = c + 1;
-      for (int j = 0; j < n; ++j) std::swap(at(c, j), at(best, j));
-      for (int i = c + 1; i < n; ++i) {
-        double const f = at(i, c) /= at(c, c);
-        for (int j = c + 1; j < n; ++j) at(i, j) -= f * at(c, j);
-      }
-    }
-    write(a, x), write(pivots + k * n, rows), write(infos + k, std::vector<int>{ended});
-  }
-  void solve(int k) const {
-    T* const b = matrix(rights, k);
-    auto x = read(matrix(each, k), n * n), y = read(b, n * right);
-    auto const* const rows = static_cast<int const*>(
-        ptx_reach(pivots + k * n, std::size_t(n) * sizeof(int), card, true, "cuBLAS"));
-    auto const at = [&](int i, int j) { return x[std::size_t(j * n + i)]; };
-    for (int c = 0; c < right; ++c) {
-      double* const v = y.data() + c * n;
-      for (int i = 0; i < n; ++i) std::swap(v[i], v[rows[i] - 1]);
-      for (int i = 0; i < n; ++i)
-        for (int j = 0; j < i; ++j) v[i] -= at(i, j) * v[j];
-      for (int i = n; i-- > 0;) {
-        for (int j = i + 1; j < n; ++j) v[i] -= at(i, j) * v[j];
-        v[i] /= at(i, i);
-      }
-    }
-    write(b, y);
+  void solve(stand_ins::card_memory const& here, int k) const {
+    T* const b = here.address(rights, k);
+    stand_ins::numbers x = here.read(here.address(each, k), n * n), y = here.read(b, n * right);
+    stand_ins::substitute(n, right, x, here.read(pivots + k * n, n), y);
+    here.write(b, y);
   }
 };
 template <class T>
@@ -121,12 +79,13 @@ int start_batch(char const* function, void* h, batch<T> const& of, bool solves) 
     struct task {
       batch<T> of;
       bool solves;
+      stand_ins::card_memory here;
     };
-    auto* const t = new task{of, solves};
-    t->of.card = mine.card;
+    auto* const t = new task{of, solves, {mine.card, "cuBLAS"}};
     auto const run_all = [](void* data) {
       std::unique_ptr<task> const one(static_cast<task*>(data));
-      for (int k = 0; k < one->of.all; ++k) one->solves ? one->of.solve(k) : one->of.factor(k);
+      for (int k = 0; k < one->of.all; ++k)
+        one->solves ? one->of.solve(one->here, k) : one->of.factor(one->here, k);
     };
     auto const bytes = std::size_t(of.all) * std::size_t(of.n) * std::size_t(of.n) * sizeof(T);
     if (ptx_submit(mine.stream, run_all, t, function, bytes, 0) == 0) return success;
@@ -251,7 +210,7 @@ BLAS_API int cublasGemmStridedBatchedEx(void* h, int ta, int tb, int m, int n, i
   BLAS_API int cublas##letter##getrfBatched(void* h, int n, T* const* each, int lda, int* pivots, \
                                             int* infos, int all) {                                \
     if (lda != n || !pivots || !infos) return invalid_value;                                      \
-    return start_batch<T>("cublasXgetrfBatched", h, {n, 0, all, 0, each, nullptr, pivots, infos}, \
+    return start_batch<T>("cublasXgetrfBatched", h, {n, 0, all, each, nullptr, pivots, infos},    \
                           false);                                                                 \
   }                                                                                               \
   BLAS_API int cublas##letter##getrsBatched(void* h, int turned, int n, int right,                \
@@ -259,10 +218,10 @@ BLAS_API int cublasGemmStridedBatchedEx(void* h, int ta, int tb, int m, int n, i
                                             T* const* rights, int ldb, int* refused, int all) {   \
     if (turned != 0 || lda != n || ldb != n || !refused || right < 1) return invalid_value;       \
     *refused = 0;                                                                                 \
-    return start_batch<T>("cublasXgetrsBatched", h,                                               \
-                          {n, right, all, 0, const_cast<T* const*>(each), rights,                 \
-                           const_cast<int*>(pivots), nullptr},                                    \
-                          true);                                                                  \
+    return start_batch<T>(                                                                        \
+        "cublasXgetrsBatched", h,                                                                 \
+        {n, right, all, const_cast<T* const*>(each), rights, const_cast<int*>(pivots), nullptr},  \
+        true);                                                                                    \
   }
 BATCHES(float, S)
 BATCHES(double, D)

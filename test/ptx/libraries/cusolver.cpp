@@ -15,6 +15,7 @@
 #include <locus/linalg/plain_kernels.hpp>
 
 #include "../cudart/library.hpp"
+#include "elimination.hpp"
 
 #define SOLVER_API extern "C" __attribute__((visibility("default")))
 
@@ -24,7 +25,7 @@ namespace {
 enum : int { success = 0, not_initialized = 1, invalid_value = 3, execution_failed = 6 };
 enum : int { lower = 0, upper = 1 };
 
-using numbers = std::vector<double>;
+using stand_ins::numbers, stand_ins::at;
 namespace plain = locus::linalg::plain;
 
 struct handle {
@@ -40,24 +41,7 @@ std::map<void*, std::unique_ptr<handle>>& handles() {
   return all;
 }
 
-/// memory of a card, as work of a stream reaches it
-struct memory {
-  int card;
-  template <class T>
-  numbers read(T const* from, std::int64_t n) const {
-    if (n == 0) return {};
-    auto const* const p =
-        static_cast<T const*>(ptx_reach(from, std::size_t(n) * sizeof(T), card, true, "cuSOLVER"));
-    return numbers(p, p + n);
-  }
-  template <class T>
-  void write(T* to, numbers const& values) const {
-    if (values.empty()) return;
-    std::size_t const bytes = values.size() * sizeof(T);
-    auto* const p = static_cast<T*>(ptx_reach(to, bytes, card, false, "cuSOLVER"));
-    for (std::size_t i = 0; i < values.size(); ++i) p[i] = static_cast<T>(values[i]);
-    ptx_wrote(to, bytes);
-  }
+struct memory : stand_ins::card_memory {
   void end(int* info, int with) const { write(info, numbers{double(with)}); }
 };
 using work = std::function<void(memory const&)>;
@@ -76,7 +60,7 @@ int start(char const* function, void* h, int room, int needed, std::size_t bytes
     work f;
     memory of;
   };
-  auto* const t = new task{std::move(f), {mine.card}};
+  auto* const t = new task{std::move(f), {{mine.card, "cuSOLVER"}}};
   auto const run = [](void* data) {
     std::unique_ptr<task> const one(static_cast<task*>(data));
     one->f(one->of);
@@ -88,10 +72,6 @@ int start(char const* function, void* h, int room, int needed, std::size_t bytes
 int say(int* room, int elements) { return room ? (*room = elements, success) : invalid_value; }
 bool is_matrix(int m, int n, int lda) { return m >= 0 && n >= 0 && lda >= std::max(1, m); }
 
-/// columns of a matrix without gaps between them
-double& at(numbers& a, int rows, int i, int j) {
-  return a[std::size_t(j) * std::size_t(rows) + std::size_t(i)];
-}
 numbers turned(numbers const& a, int rows, int columns) {
   numbers t(a.size());
   for (int i = 0; i < rows; ++i)
@@ -121,29 +101,15 @@ int potrf_batched(char const* name, void* h, int half, int n, T** each, int lda,
     return invalid_value;
   return start(name, h, 0, 0, std::size_t(all) * std::size_t(n) * std::size_t(n) * sizeof(T),
                [=](memory const& here) {
-                 auto* const p = static_cast<T**>(
-                     ptx_reach(each, std::size_t(all) * sizeof(T*), here.card, true, "cuSOLVER"));
-                 for (int k = 0; k < all; ++k) factor(here, n, p[k], infos + k);
+                 for (int k = 0; k < all; ++k) factor(here, n, here.address(each, k), infos + k);
                });
 }
 template <class T>
 int getrf(char const* name, void* h, int m, int n, T* a, int lda, int* pivots, int* info) {
   if (!is_matrix(m, n, lda) || m != n || lda != m || !pivots) return invalid_value;
   return start(name, h, 0, 0, std::size_t(n) * std::size_t(n) * sizeof(T), [=](memory const& here) {
-    numbers x = here.read(a, std::int64_t(n) * n), rows(std::size_t(n), 0.);
-    int ended = 0;
-    for (int k = 0; k < n; ++k) {
-      int best = k;
-      for (int i = k + 1; i < n; ++i)
-        if (std::fabs(at(x, n, i, k)) > std::fabs(at(x, n, best, k))) best = i;
-      rows[std::size_t(k)] = best + 1;
-      if (at(x, n, best, k) == 0 && ended == 0) ended = k + 1;
-      for (int j = 0; j < n; ++j) std::swap(at(x, n, k, j), at(x, n, best, j));
-      for (int i = k + 1; i < n; ++i) {
-        double const f = at(x, n, i, k) /= at(x, n, k, k);
-        for (int j = k + 1; j < n; ++j) at(x, n, i, j) -= f * at(x, n, k, j);
-      }
-    }
+    numbers x = here.read(a, std::int64_t(n) * n), rows;
+    int const ended = stand_ins::eliminate(n, x, rows);
     here.write(a, x), here.write(pivots, rows), here.end(info, ended);
   });
 }
@@ -156,17 +122,7 @@ int getrs(char const* name, void* h, int turns, int n, int right, T const* a, in
                [=](memory const& here) {
                  numbers x = here.read(a, std::int64_t(n) * n),
                          y = here.read(b, std::int64_t(n) * right), rows = here.read(pivots, n);
-                 for (int c = 0; c < right; ++c) {
-                   for (int i = 0; i < n; ++i)
-                     std::swap(at(y, n, i, c), at(y, n, int(rows[std::size_t(i)]) - 1, c));
-                   for (int i = 0; i < n; ++i)
-                     for (int j = 0; j < i; ++j) at(y, n, i, c) -= at(x, n, i, j) * at(y, n, j, c);
-                   for (int i = n; i-- > 0;) {
-                     for (int j = i + 1; j < n; ++j)
-                       at(y, n, i, c) -= at(x, n, i, j) * at(y, n, j, c);
-                     at(y, n, i, c) /= at(x, n, i, i);
-                   }
-                 }
+                 stand_ins::substitute(n, right, x, rows, y);
                  here.write(b, y), here.end(info, 0);
                });
 }
