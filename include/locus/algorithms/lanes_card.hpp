@@ -201,24 +201,31 @@ struct lanes_in_tiles {
   }
 };
 
-/// means: totals[c] = the fold of lane c. by_threads: neighbouring lanes have neighbouring elements, or
-///        few, so that a thread takes a lane from memory
+// Tiles are for lanes of some length that are far apart. Where neighbouring lanes have neighbouring
+// elements, or few, a thread takes a lane from memory.
+
+/// means: totals[c] = the fold of lane c
 template <class Fold, class Lanes, class T>
-void fold_lanes(card_context& here, Lanes const& of, bool by_threads, T const* x,
-                typename Fold::total* totals, Fold const& fold = {}) {
-  if (by_threads) return here.each(of.count, lane_folds<Lanes, Fold, T>{of, x, totals, fold});
+void fold_in_tiles(card_context& here, Lanes const& of, T const* x, typename Fold::total* totals,
+                   Fold const& fold = {}) {
   lanes_in_tiles<Lanes, Fold, false, T, void> const tiles{of, x, totals, nullptr, fold};
   here.start(tiles, tiles.blocks());
 }
+template <class Fold, class Lanes, class T>
+void fold_by_threads(card_context& here, Lanes const& of, T const* x, typename Fold::total* totals,
+                     Fold const& fold = {}) {
+  here.each(of.count, lane_folds<Lanes, Fold, T>{of, x, totals, fold});
+}
 /// means: r[place of element j of lane c] = the fold of its start and of elements 0 ... j; Exclusive:
-///        without element j. by_threads: as fold_lanes
+///        without element j
 template <bool Exclusive, class Lanes, class Fold, class T, class R>
-void scan_lanes(card_context& here, Lanes const& of, bool by_threads, T const* x, R* r,
-                Fold const& fold) {
-  if (by_threads)
-    return here.each(of.count, lane_scans<Lanes, Fold, Exclusive, T, R>{of, x, r, fold});
+void scan_in_tiles(card_context& here, Lanes const& of, T const* x, R* r, Fold const& fold) {
   lanes_in_tiles<Lanes, Fold, Exclusive, T, R> const tiles{of, x, nullptr, r, fold};
   here.start(tiles, tiles.blocks());
+}
+template <bool Exclusive, class Lanes, class Fold, class T, class R>
+void scan_by_threads(card_context& here, Lanes const& of, T const* x, R* r, Fold const& fold) {
+  here.each(of.count, lane_scans<Lanes, Fold, Exclusive, T, R>{of, x, r, fold});
 }
 
 }  // namespace LOCUS_MODE

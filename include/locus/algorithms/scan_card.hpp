@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans of lines on a GPU: folds of chunks, a scan of their totals, and scans of chunks from there.
 #pragma once
-#include <locus/algorithms/lanes_card.hpp>    // fold_lanes, scan_lanes
+#include <locus/algorithms/lanes_card.hpp>    // fold_in_tiles, scan_in_tiles
 #include <locus/algorithms/scan_fold.hpp>     // scan_chunk
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
 #include <locus/engine/gpu/card_context.hpp>  // card_context
@@ -86,8 +86,8 @@ struct starts_of_long_lines {
   }
 };
 struct no_starts {};  // of folds
-/// Chunks of lines as lanes (outer, chunks, inner).
-template <bool Backwards, class Starts, class Total>
+/// Chunks of lines as lanes (outer, chunks, inner). Columns: inner may be more than 1.
+template <bool Columns, bool Backwards, class Total, class Starts = no_starts>
 struct chunk_lanes {
   struct lane {
     std::int64_t length, first;
@@ -100,36 +100,42 @@ struct chunk_lanes {
     return {n - j < chunk ? n - j : chunk, (o * n + (Backwards ? n - 1 - j : j)) * inner + c};
   }
   LOCUS_HOST_DEVICE std::int64_t place(lane const& l, std::int64_t j) const {
-    return l.first + (Backwards ? -j : j) * inner;
+    return l.first + (Backwards ? -j : j) * (Columns ? inner : 1);
   }
   template <class Fold>
   LOCUS_HOST_DEVICE Total start(Fold const&, std::int64_t i) const {
     return totals ? totals[i]
                   : starts.template of<Fold, Backwards>(i / inner / chunks, i % inner, inner);
   }
-  /// columns lie side by side; chunks of fewer elements fill no tile
-  bool are_by_threads() const { return inner > 1 || n < 16; }
 };
+/// means: columns lie side by side, and short lines fill no tile: a thread takes a chunk
+constexpr bool are_by_threads(std::int64_t n, std::int64_t inner) { return inner > 1 || n < 16; }
 
 /// means: totals[o, k, c] = the fold of chunk k of a line
 template <class Fold, bool Backwards, class T>
 void fold_chunks(card_context& here, T const* x, typename Fold::total* totals, std::int64_t outer,
                  std::int64_t n, std::int64_t inner, Fold const& fold) {
+  using total = typename Fold::total;
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
                      all = outer * chunks * inner;
-  chunk_lanes<Backwards, no_starts, typename Fold::total> const lanes{all, chunk, chunks, n, inner};
-  fold_lanes(here, lanes, lanes.are_by_threads(), x, totals, fold);
+  if (are_by_threads(n, inner))
+    fold_by_threads(here, chunk_lanes<true, Backwards, total>{all, chunk, chunks, n, inner}, x,
+                    totals, fold);
+  else
+    fold_in_tiles(here, chunk_lanes<false, Backwards, total>{all, chunk, chunks, n, 1}, x, totals,
+                  fold);
 }
 
 /// means: as host::scan_lines, bit for bit
 template <class Fold, bool Exclusive, bool Backwards, class T, class Starts>
 void scan_lines(card_context& here, T const* x, typename Fold::result* r, std::int64_t outer,
                 std::int64_t n, std::int64_t inner, Starts const& starts, Fold const& fold = {}) {
+  using total = typename Fold::total;
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
                      all = outer * chunks * inner;
-  typename Fold::total* totals = nullptr;
+  total* totals = nullptr;
   if (chunks > 1) {
-    totals = here.take<typename Fold::total>(all);
+    totals = here.take<total>(all);
     fold_chunks<Fold, Backwards>(here, x, totals, outer, n, inner, fold);
     if (inner == 1 && chunks > 64)
       here.start(starts_of_long_lines<Fold, Backwards, Starts>{chunks, outer, starts, totals, fold},
@@ -138,9 +144,16 @@ void scan_lines(card_context& here, T const* x, typename Fold::result* r, std::i
       here.each(outer * inner,
                 chunk_starts<Fold, Backwards, Starts>{chunks, inner, starts, totals, fold});
   }
-  chunk_lanes<Backwards, Starts, typename Fold::total> const lanes{all,   chunk,  chunks, n,
-                                                                   inner, starts, totals};
-  scan_lanes<Exclusive>(here, lanes, lanes.are_by_threads(), x, r, fold);
+  if (are_by_threads(n, inner))
+    scan_by_threads<Exclusive>(
+        here,
+        chunk_lanes<true, Backwards, total, Starts>{all, chunk, chunks, n, inner, starts, totals},
+        x, r, fold);
+  else
+    scan_in_tiles<Exclusive>(
+        here,
+        chunk_lanes<false, Backwards, total, Starts>{all, chunk, chunks, n, 1, starts, totals}, x,
+        r, fold);
 }
 
 /// Number i of (outer, max_devices, inner): the total of a line in one row, 0 in the others.

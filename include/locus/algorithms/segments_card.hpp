@@ -2,7 +2,7 @@
 // Folds of rows by number on a GPU: ids are sorted with their places, and the rows of each segment are
 // folded in their order, part by part.
 #pragma once
-#include <locus/algorithms/lanes_card.hpp>      // fold_lanes
+#include <locus/algorithms/lanes_card.hpp>      // fold_in_tiles, fold_by_threads
 #include <locus/algorithms/segment_result.hpp>  // segment_result, segment_part
 #include <locus/core/error.hpp>                 // shape_error
 #include <locus/core/macros.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE, LOCUS_COLD_BEGIN
@@ -140,7 +140,10 @@ void fold_by_number(card_context& here, T const* x, Id const* ids, segment_resul
   auto* const totals = here.take<typename fold::total>(count);
   segment_lanes<number> const lanes{count,  n,    inner, segments, parts, parts > 1 ? segments : 1,
                                     begins, order};
-  fold_lanes<fold>(here, lanes, inner >= 8, x, totals);  // neighbouring threads: columns
+  if (inner < 8)
+    fold_in_tiles<fold>(here, lanes, x, totals);
+  else  // neighbouring threads read neighbouring columns
+    fold_by_threads<fold>(here, lanes, x, totals);
   here.each(outer * segments * inner, segment_ends<R, T>{parts, segments * inner, totals, r});
 }
 
