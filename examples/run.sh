@@ -18,7 +18,7 @@ if [ "${1:-}" = all ]; then
   shift
   others='01_hello_placement 02_cpu_vs_gpu 03_towers 05_devices 06_memory 07_text_cnn 08_fashion_mnist_cnn
     09_linear_regression 10_multi_gpu_basics 11_mobilenet_v2 12_configured_devices 13_devices_at_run_time
-    14_heat_over_pieces 15_conjugate_gradients'
+    14_heat_over_pieces 15_conjugate_gradients 16_heat_conduction'
 fi
 for example in $others $main_job; do
   ninja -C "$build" "examples/$example$suffix"
