@@ -200,8 +200,10 @@ class conduction {
     let(x, [&](auto v) {
       let(kx_, [&](auto kx) {
         let(ky_, [&](auto ky) {
-          auto const left = interior<1>(kx), right = interior<1, 0, 1>(kx), above = interior<1>(ky),
-                     below = interior<1, 1, 0>(ky);
+          auto const left = interior<1>(kx);
+          auto const right = interior<1, 0, 1>(kx);
+          auto const above = interior<1>(ky);
+          auto const below = interior<1, 1, 0>(ky);
           f(interior<1>(v), 1. + (right + left) + (below + above),
             (right * interior<1, 0, 1>(v) + left * interior<1, 0, -1>(v)) +
                 (below * interior<1, 1, 0>(v) + above * interior<1, -1, 0>(v)));
@@ -276,7 +278,8 @@ class conduction {
       around(u_, [&](auto u, auto diagonal, auto others) {
         let(interior<1>(u0_) - (diagonal * u - others), [&](auto r) {
           let(t.alpha[k] * interior<1>(p_) + t.beta[k] * r, [&](auto p) {
-            auto const to_p = into(interior<1>(p_), p), to_u = into(interior<1>(other_), u + p);
+            auto const to_p = into(interior<1>(p_), p);
+            auto const to_u = into(interior<1>(other_), u + p);
             if (k >= left && k % 10 == 0) {
               launch(to_p, to_u, into(total_, sum(square(r))));
               end.error = fetch(total_);

@@ -47,21 +47,27 @@ struct roots_statement {
   static constexpr bool possible = find_whether();
   static constexpr bool may_alias = locus::may_alias(p);
 
-  /// means: the kernel reads that leaf only at the index at which it writes root k
-  static constexpr bool reads_at_index(short leaf, int k) {
+  /// means: the value that an edge to a kernel reads: a placed view, or the leaf behind it
+  static constexpr short read_by(edge const& e) {
+    return one::is_placed_view(e.from) ? e.from : memory_of(p, e.from);
+  }
+  /// means: the kernel reads that value only at the index at which it writes root k
+  static constexpr bool reads_at_index(short value, int k) {
     bool const row = p.levels[p.roots[k].from] != level::element;
-    for (short i = 0; i < p.steps.count; ++i)
+    for (short i = 0; i < p.steps.count; ++i) {
+      if (one::is_placed_view(i)) continue;
       for (edge const& e : p.operands(p.steps[i])) {
-        if (memory_of(p, e.from) != leaf) continue;
-        if (p.steps[i].region != ends || e.from != leaf || e.by >= 0 ||
+        if (read_by(e) != value) continue;
+        if (p.steps[i].region != ends || e.from != value || e.by >= 0 ||
             (p.levels[i] == level::row) != row)
           return false;
       }
+    }
     return true;
   }
   /// a leaf, or a view of one, that the kernel reads; in_place: bit k: root k may be that leaf
   struct read {
-    short value = 0, leaf = 0;
+    short value = 0;
     int bytes = 0;
     unsigned in_place = 0;
   };
@@ -74,11 +80,9 @@ struct roots_statement {
     for (short i = 0; i < p.steps.count && possible; ++i) {
       if (one::is_placed_view(i)) continue;  // a view itself reads nothing
       for (edge const& e : p.operands(p.steps[i])) {
-        short const leaf = memory_of(p, e.from);
-        if (p.steps[leaf].kind != step_kind::leaf) continue;
-        bool const placed = e.from == leaf || one::is_placed_view(e.from);
-        read r{placed ? e.from : leaf, leaf, p.steps[e.from].element_bytes, 0};
-        for (int k = 0; k < roots; ++k) r.in_place |= unsigned(reads_at_index(leaf, k)) << k;
+        if (p.steps[memory_of(p, e.from)].kind != step_kind::leaf) continue;
+        read r{read_by(e), p.steps[e.from].element_bytes, 0};
+        for (int k = 0; k < roots; ++k) r.in_place |= unsigned(reads_at_index(r.value, k)) << k;
         bool known = false;
         for (int j = 0; j < t.count; ++j) known = known || t.of[j].value == r.value;
         if (!known) t.of[t.count++] = r;

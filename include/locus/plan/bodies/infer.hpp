@@ -10,6 +10,17 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 
+/// means: to = the extents of a slice, which has no more elements than its operand; false: a range
+///        does not fit
+inline bool slice_extents(step const& s, shape const& from, range const* ranges, shape& to) {
+  to.rank = from.rank;
+  for (int a = 0; a < from.rank; ++a) {
+    to.extent[a] = has_axis(s.axes, a) ? ranges[a].length(from.extent[a]) : from.extent[a];
+    if (to.extent[a] < 0) return false;
+  }
+  return true;
+}
+
 LOCUS_FUNCTION shape inferred(plan_view const& p, short i, shape const* extents,
                               void const** objects) {
   step const& s = p.steps[i];
@@ -33,10 +44,8 @@ LOCUS_FUNCTION shape inferred(plan_view const& p, short i, shape const* extents,
     return reshaped(of(0), extents[i]);  // binding put the requested extents there
   case step_kind::slice: {
     auto const* const ranges = static_cast<range const*>(objects[i]);
-    shape r = of(0);
-    for (int a = 0; a < r.rank; ++a)
-      if (has_axis(s.axes, a) && (r.extent[a] = ranges[a].length(r.extent[a])) < 0) return no_shape;
-    return r;
+    shape r;
+    return slice_extents(s, of(0), ranges, r) ? r : no_shape;
   }
   case step_kind::concatenate: {
     shape r = of(0);
@@ -125,6 +134,10 @@ LOCUS_FUNCTION void infer_extents(plan_view const& p, shape* extents, void const
       detail::copy_extents(extents[i], extents[like]);
       continue;
     }
+    if (s.kind == step_kind::slice &&
+        detail::slice_extents(s, extents[p.operands(s)[0].from],
+                              static_cast<range const*>(objects[i]), extents[i]))
+      continue;
     shape const r = detail::inferred(p, i, extents, objects);
     if (!fits(r)) detail::refuse_shapes(p, i, extents, objects);
     if (!countable(r, s.element_bytes)) detail::refuse_size(s, i, r);
