@@ -11,6 +11,7 @@
 #include <locus/run/requests.hpp>            // hold_to_requests
 #include <locus/run/run.hpp>                 // run_plan, crossings, reductions
 #include <locus/run/statement_of_maps.hpp>   // map_statement
+#include <locus/run/statement_of_parts.hpp>  // part_statement
 #include <locus/run/statement_of_plan.hpp>   // plan_statement
 #include <locus/run/statement_of_roots.hpp>  // roots_statement
 
@@ -290,6 +291,9 @@ template <class Graph, class FindTarget, class... Es>
 void run_graph(call_site site, FindTarget const& find_target, Es const&... es) {
   if constexpr (is_local_statement<Graph>)
     map_statement<Graph>::run(site, find_target, es...);
+  else if constexpr (is_statement_of_parts<Graph>)
+    part_statement<Graph>::run(
+        find_target, [&](auto const& find) { graph_code<Graph>::run(site, find, es...); }, es...);
   else
     graph_code<Graph>::run(site, find_target, es...);
 }

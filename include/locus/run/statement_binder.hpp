@@ -13,6 +13,9 @@
 #include <locus/work/stage.hpp>      // apply, input, constant
 
 namespace locus {
+template <axis_set Cut, std::int64_t... Ends>
+struct slice_op;
+
 inline namespace LOCUS_MODE {
 namespace lowering {
 
@@ -78,6 +81,15 @@ struct statement_binder {
   template <int First, class T>
   [[gnu::always_inline]] static auto bind(Scalar<T> const& scalar, To*) {
     return kernel::constant<compute_t<T>>{scalar.value};
+  }
+  /// a slice, where To has room for its extents: see statement_of_parts
+  template <int First, axis_set Cut, std::int64_t... Ends, class X>
+  [[gnu::always_inline]] static auto bind(Node<slice_op<Cut, Ends...>, X> const& part, To* to) {
+    using Value = typename X::value_type;
+    statement_value whole;
+    statement_binder<Numbers, statement_value>::template bind<0>(get<0>(part.operands), &whole);
+    note_part(to[First], whole, part.op.ranges, Cut, int(sizeof(Value)));
+    return kernel::input<First, Value>{};
   }
   template <int First, class F, class... Es>
   [[gnu::always_inline]] static auto bind(Node<map_op<F>, Es...> const& node, To* to) {

@@ -133,7 +133,7 @@ class [[nodiscard("locus: a plan runs nothing by itself; write run(step)")]] Pla
   void run(std::index_sequence<Idx...>, call_site where) const {
     target const targets[] = {get<Idx>(assignments_).to.as_target()...};
     lowering::run_graph<graph_type>(
-        where, [&](int k, shape const&, place const&) { return targets[k]; },
+        where, [&](int k, shape const&, place const&) -> target const& { return targets[k]; },
         get<Idx>(assignments_).e...);
   }
   template <class See, std::size_t... Idx>

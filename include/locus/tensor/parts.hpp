@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of tensors and views, as destinations: which may be written, and where their elements lie.
 #pragma once
-#include <utility>  // declval, move
+#include <utility>  // declval, move, swap
 
 #include <locus/ops/views.hpp>        // slice_op, at_op, columns_op
 #include <locus/plan/data.hpp>        // place_of_slice
@@ -173,22 +173,23 @@ elements_at<T, Where> elements_of(ViewLeaf<T, E, Where, Dense> const& leaf) {
 template <class Op, class X>
 auto elements_of(Node<Op, X> const& part) {
   auto r = elements_of(get<0>(part.operands));
-  elements_at const whole = r;
+  int const rank = r.extents.rank;
   if constexpr (Op::kind == step_kind::transpose) {
-    for (int a = 0, last = whole.extents.rank - 1; a <= last; ++a) {
-      r.extents.extent[a] = whole.extents.extent[last - a];
-      r.layout.stride[a] = whole.layout.stride[last - a];
+    for (int a = 0, b = rank - 1; a < b; ++a, --b) {
+      std::swap(r.extents.extent[a], r.extents.extent[b]);
+      std::swap(r.layout.stride[a], r.layout.stride[b]);
     }
   } else {
-    r.extents = extents_of_ranges(part.op, whole.extents);
-    for (int a = 0, kept = 0; a < whole.extents.rank; ++a) {
+    shape const part_extents = extents_of_ranges(part.op, r.extents);
+    for (int a = 0, kept = 0; a < rank; ++a) {
       range const some = part.op.range_along(a);
-      std::int64_t const stride = whole.layout.stride[a];
-      r.data += range::absolute(some.begin, whole.extents.extent[a]) * stride;
+      std::int64_t const stride = r.layout.stride[a];
+      r.data += range::absolute(some.begin, r.extents.extent[a]) * stride;
       if (is_left_out(part.op, a)) continue;
-      r.layout.stride[kept] = r.extents.extent[kept] > 1 ? stride * some.step.value : stride;
+      r.layout.stride[kept] = part_extents.extent[kept] > 1 ? stride * some.step.value : stride;
       ++kept;
     }
+    r.extents = part_extents;
   }
   return r;
 }

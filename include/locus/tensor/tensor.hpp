@@ -446,7 +446,7 @@ class Tensor : public tensor_base {
     else if constexpr (is_local_statement<Graph>)
       lowering::map_statement<Graph>::assign(site, *this, found, x);
     else
-      lowering::graph_code<Graph>::run(
+      lowering::run_graph<Graph>(
           site, [&](int, shape const&, place const&) { return as_target(); }, x);
   }
   template <class Mode, class X>
