@@ -11,6 +11,7 @@
 #include <locus/ops/math.hpp>            // where
 #include <locus/ops/reduce.hpp>          // reduce_op
 #include <locus/ops/shift_op.hpp>        // shift_op, place_of_tensor
+#include <locus/ops/softmax.hpp>         // softmax_op
 #include <locus/ops/views.hpp>           // slice_op, expand_op
 #include <locus/plan/plan.hpp>           // device_of
 
@@ -72,10 +73,17 @@ constexpr int cut_in_front(axis_set folded, int rank, int from_right) {
   while (has_axis(folded, axis) || from_right-- > 0) --axis;
   return rank - 1 - axis;
 }
+/// means: the result lies where its operands lie
 template <class Op>
 inline constexpr bool is_map = false;
 template <class F>
 inline constexpr bool is_map<map_op<F>> = true;
+template <int Axis>
+inline constexpr bool is_map<concatenate_op<Axis>> = true;
+template <int Axis, bool Log>
+inline constexpr bool is_map<softmax_op<Axis, Log>> = true;
+template <>
+inline constexpr bool is_map<stop_gradient_op> = true;
 /// means: a view or a fold: its step says where the cut of its operand stands
 template <class Op>
 inline constexpr bool is_followed = false;
@@ -96,15 +104,13 @@ consteval cut_of_value cut_of_node() {
   using N = Node<Op, X, More...>;
   constexpr cut_of_value of = cut_of<X>;
   constexpr int rank = X::pattern.rank, axis = rank - 1 - of.from_right;
-  if constexpr (std::is_same_v<Op, stop_gradient_op>)
-    return of;
-  else if constexpr (is_map<Op>) {
+  if constexpr (is_map<Op>) {
     cut_of_value most;
     for (cut_of_value const& c : {of, cut_of<More>...})
       if (c.from_right >= 0 && (most.from_right < 0 || c.span > most.span)) most = c;
     return most;
   } else if constexpr (!is_followed<Op>) {
-    if constexpr (!internal::reads_replicas<N>)
+    if constexpr (!internal::reads_replicas<N> || of.span > 0 || ((cut_of<More>.span > 0) || ...))
       return {};
     else
       return {device_of<N>.is_sharded() ? N::pattern.rank - 1 - device_of<N>.axis : -1};
@@ -125,15 +131,15 @@ inline constexpr cut_of_value cut_of<Node<Op, Xs...>> = cut_of_node<Op, Xs...>()
 /// means: E has rows along the cut
 template <class E, int FromRight>
 inline constexpr bool has_rows =
-    E::pattern.rank > FromRight && E::pattern.from_right(FromRight) != 1;
+    (E::pattern.rank > FromRight) && E::pattern.from_right(FromRight) != 1;
 
 template <int Width, int Kept>
 consteval bool keeps_rows_of_gradient() {
   static_assert(
       Width <= Kept,
       "locus: the gradient of a stencil reads rows of other pieces that a tensor of the loss does "
-      "not keep; write a wider Halo in the type of the tensor, up to twice the width of the stencil, "
-      "or compute the adjoint g of the stencil into a tensor with a Halo and write "
+      "not keep; write a wider Halo in the type of the tensor, up to twice the width of the "
+      "stencil, or compute the adjoint g of the stencil into a tensor with a Halo and write "
       "grad_with(stencil, g, x)");
   return Width <= Kept;
 }
@@ -217,7 +223,9 @@ struct at_rows {
 
   template <class E>
   constexpr auto operator()(E const& e) const {
-    if constexpr (has_rows<E, FromRight>)
+    constexpr cut_of_value cut = cut_of<E>;
+    constexpr bool stays = By == 0 && cut.from_right == FromRight && cut.span == 0;
+    if constexpr (has_rows<E, FromRight> && !stays)
       return read(e);
     else
       return e;
@@ -233,10 +241,8 @@ struct at_rows {
     constexpr place at = internal::place_of_tensor<E>;
     constexpr int axis = E::pattern.rank - 1 - FromRight;
     if constexpr (at.is_sharded() && at.axis == axis) {
-      if constexpr (By == 0)
-        return e;
-      else if constexpr (keeps_rows_of_gradient<(By < 0 ? -By : By), at.margin.width>() &&
-                         goes_around<!Ring || at.margin.outside == beyond::wrap>())
+      if constexpr (keeps_rows_of_gradient<(By < 0 ? -By : By), at.margin.width>() &&
+                    goes_around<!Ring || at.margin.outside == beyond::wrap>())
         return make_node(shift_op<axis, By>{}, e);
     } else if constexpr (reads_at_rows<E>())
       return e;
@@ -300,6 +306,11 @@ struct at_rows {
     constexpr int cut = Keep ? FromRight : cut_in_front(s.axes, X::pattern.rank, FromRight);
     return make_node(e.op, no_view(moved<cut>()(get<0>(e.operands))));
   }
+  template <int Axis, bool Log, class X>
+    requires(X::pattern.rank - 1 - FromRight != (Axis < 0 ? Axis + X::pattern.rank : Axis))
+  constexpr auto read(Node<softmax_op<Axis, Log>, X> const& e) const {
+    return make_node(e.op, no_view((*this)(get<0>(e.operands))));
+  }
   template <int Axis, class... Xs>
     requires(concatenate_op<Axis>::axis_of(Node<concatenate_op<Axis>, Xs...>::pattern.rank) +
                  FromRight + 1 !=
@@ -318,7 +329,6 @@ struct at_rows {
     return make_node(e.op, no_view((*this)(get<K>(e.operands)))...);
   }
 };
-
 
 /// means: the row numbers [first, end) of n rows, as a column
 template <int FromRight, class Rows>
@@ -364,9 +374,9 @@ constexpr auto shift_back(G const& g, X const& x) {
   else  // many rows read the row at one end
     return [&]<int... D>(std::integer_sequence<int, D...>) {
       if constexpr (By > 0)
-        return add_n(moved_rows<from_right, By>(rows, g, By, n),
-                     moved_rows<from_right, By - 1 - D>(
-                         rows, g, n - 1 < By - 1 - D ? n : n - 1, n)...);
+        return add_n(
+            moved_rows<from_right, By>(rows, g, By, n),
+            moved_rows<from_right, By - 1 - D>(rows, g, n - 1 < By - 1 - D ? n : n - 1, n)...);
       else
         return add_n(moved_rows<from_right, -D>(rows, g, 0, n < D + 1 ? 0 : 1)...,
                      moved_rows<from_right, By>(rows, g, 0, n + By));
