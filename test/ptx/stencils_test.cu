@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <locus/algorithms/shift.hpp>
+#include <locus/grad/grad.hpp>
 #include <locus/tensor/column_major.hpp>
 #include <locus/testing/count.hpp>
 
@@ -39,6 +40,42 @@ tally jacobi(X const& x, X& next) {
                                              interior<1, 0, -1>(u) + interior<1, 0, 1>(u))));
     });
   });
+}
+
+/// means: the gradient of a squared stencil of windows, whose ends no rule fills
+struct slope_by_windows {
+  template <class X>
+  void operator()(X const& x, X& slope) const {
+    using T = typename X::value_type;
+    let(x, [&](auto u) {
+      auto const inside = interior<1, -1, 0>(u) + interior<1, 1, 0>(u) - T(2) * interior<1>(u);
+      slope = grad(sum(square(inside)), u);
+    });
+  }
+};
+/// means: that of shifts
+struct slope_by_shifts {
+  template <class X>
+  void operator()(X const& x, X& slope) const {
+    let(x, [&](auto u) {
+      auto const whole = shift<0, 1, beyond::zero>(u) - shift<0, -1, beyond::zero>(u);
+      slope = grad(sum(square(whole - u)), u);
+    });
+  }
+};
+template <class Halo, class Slope>
+void compare_slopes(Slope const& slope) {
+  for (auto const& [rows, columns] : {std::pair{32, 9}, std::pair{13, 4}, std::pair{6, 5}}) {
+    auto const from = draw<float>(rows, columns, 3);
+    Grid<float> a(from);
+    Grid<float, GpuDevice<0>> const one(from);
+    Grid<float, GpuDevice<0>> b(from);
+    Grid<float, Four<Halo>> const four(from);
+    Grid<float, Four<Halo>> c(from);
+    slope(from, a), slope(one, b), slope(four, c);
+    CHECK(same_bits(a, b));
+    CHECK(same_bits(a, c));
+  }
 }
 
 }  // namespace
@@ -163,4 +200,9 @@ TEST_CASE("a wave in three axes has the same bits on one card and on four") {
   // the card multiplies and adds in one step
   CHECK(all_close(v, Tensor<double, Dextents<3>>(c), 1e-14, 1e-14));
   CHECK(same_bits(c, z));
+}
+
+TEST_CASE("gradients of stencils on four cards have the bits of one card and of the host") {
+  compare_slopes<Halo<2>>(slope_by_windows{});
+  compare_slopes<Halo<2, beyond::zero>>(slope_by_shifts{});
 }

@@ -35,18 +35,13 @@ consteval bool folds_lines() {
                 "number of that type");
   return has_axis && has_functor && has_number;
 }
-/// means: x lies in pieces along Axis, and totals of its elements travel in an all-reduce
-template <int Axis, class X>
-consteval bool folds_pieces() {
-  return is_cut_along<Axis, expression_of_t<X>>() && !is_complex_v<element_of_t<X>>;
-}
 inline namespace LOCUS_MODE {
 template <int Axis, bool Exclusive, bool HasInitial, class X, class F, class T>
 constexpr auto scan_by(X&& x, F f, T initial) {
   constexpr int rank = expression_of_t<X>::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   using E = element_of_t<X>;
   auto const first = internal::checked_number<compute_t<E>>(initial);
-  if constexpr (folds_pieces<axis, X>()) {
+  if constexpr (is_cut_along<axis, expression_of_t<X>>()) {
     auto pieces = as_operand<void>(std::forward<X>(x));
     auto const totals = call(totals_by_op<axis, F, E>{{f, compute_t<E>(0)}}, pieces);
     using op = scan_of_pieces_by_op<axis, F, E, Exclusive, HasInitial>;
@@ -70,8 +65,7 @@ inline namespace LOCUS_MODE {
 ///         all-reduce (so -0.0 becomes 0.0), and each replica goes on from those in front
 /// cost:  one launch, two and an all-reduce along a cut, where a computed x is computed for each of
 ///        them; no fusion. The host reads x once on one thread and twice on several, a GPU twice
-/// fails: at compile time, for an axis outside the rank, an f of other arguments, or pieces of complex
-///        numbers along Axis; no derivative
+/// fails: at compile time, for an axis outside the rank, or an f of other arguments; no derivative
 /// units: f is associative: a line is folded in chunks whose length depends on that of the line, so the
 ///        bits are the same on host and cards, for any number of threads; a cut changes them
 /// after: std::inclusive_scan, std::exclusive_scan
@@ -107,7 +101,7 @@ constexpr auto reduce(X&& x, F f, N initial) {
     constexpr int rank = expression_of_t<X>::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
     using T = element_of_t<X>;
     auto const first = internal::checked_number<compute_t<T>>(initial);
-    if constexpr (algorithms::folds_pieces<axis, X>()) {
+    if constexpr (algorithms::is_cut_along<axis, expression_of_t<X>>()) {
       auto const totals =
           call(algorithms::totals_by_op<axis, F, T>{{f, compute_t<T>(0)}}, std::forward<X>(x));
       return call(algorithms::fold_of_totals_by_op<axis, F, T>{{std::move(f), first}}, totals);

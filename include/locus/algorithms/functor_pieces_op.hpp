@@ -2,19 +2,17 @@
 // Scans and folds by a functor of the program along a cut: each replica folds its pieces of the lines, the totals travel,
 // and each replica goes on from the totals of the pieces in front.
 #pragma once
-#include <cstdint>      // int64_t
-#include <type_traits>  // conditional
+#include <cstdint>  // int64_t
 
 #include <locus/algorithms/functor_op.hpp>  // functor_rule, reduce_lines
 #include <locus/core/macros.hpp>            // LOCUS_HOST_DEVICE
 #include <locus/ops/call.hpp>               // call_rule, call_cut, tile
+#include <locus/shape/element.hpp>          // total_t
 
 namespace locus::algorithms {
 
-/// means: totals of elements T travel in this type: an all-reduce adds zeros to them
-template <class T>
-using travelling = std::conditional_t<is_floating_v<T>, double, std::int64_t>;
-/// a row for the total of each replica's piece of a line, and a row that says whether it has an element
+/// A row for the total of each replica's piece of a line, and a row that says whether it has an element. Totals
+/// travel as total_t: an all-reduce adds zeros to them.
 inline constexpr std::int64_t rows_of_totals = 2 * max_devices;
 
 /// The total of line i of one replica is put into its rows; the other rows are 0.
@@ -26,7 +24,7 @@ struct put_total {
     for (std::int64_t k = 0; k < rows_of_totals; ++k)
       r[(i / inner * rows_of_totals + k) * inner + i % inner] =
           k == replica                 ? static_cast<Travelling>(t.value)
-          : k == replica + max_devices ? static_cast<Travelling>(t.any)
+          : k == replica + max_devices ? Travelling(t.any ? 1 : 0)
                                        : Travelling(0);
   }
 };
@@ -60,20 +58,20 @@ struct totals_by_op : functor_rule<Axis, F, T, false> {
                                   .results = {call_role::terms},
                                   .fixed_bits = true};
   template <int, class...>
-  using result = travelling<T>;
+  using result = total_t<T>;
   static constexpr shape infer(int, shape x) {
     if (x.rank <= Axis) return no_shape;
     x.extent[Axis] = rows_of_totals;
     return x;
   }
   static constexpr call_cut cut(call_axes const& found) { return cut_of_totals<Axis>(found); }
-  using put = put_total<typename base::fold, travelling<T>>;
-  void host(call_context const& here, tile<travelling<T>> r, tile<T const> x) const {
+  using put = put_total<typename base::fold, total_t<T>>;
+  void host(call_context const& here, tile<total_t<T>> r, tile<T const> x) const {
     around_axis const of(x, Axis);
     host::reduce_lines<typename base::fold>(x.data, of.outer, of.n, of.inner, this->start().start,
                                             {this->f}, put{r.data, here.replica, of.inner});
   }
-  void card(card_context& here, tile<travelling<T>> r, tile<T const> x) const
+  void card(card_context& here, tile<total_t<T>> r, tile<T const> x) const
     requires folds_on_cards<F>;
 };
 
@@ -88,17 +86,17 @@ struct scan_of_pieces_by_op : functor_rule<Axis, F, T, HasInitial> {
   static constexpr shape infer(int, shape x, shape) { return x; }
   static constexpr std::int64_t operations(shape, shape x, shape) { return 2 * x.size(); }
   static constexpr call_cut cut(call_axes const& found) { return cut_behind_totals<Axis>(found); }
-  auto start_of(call_context const& here, travelling<T> const* totals) const {
-    return start_behind_pieces<typename base::fold, travelling<T>>{
+  auto start_of(call_context const& here, total_t<T> const* totals) const {
+    return start_behind_pieces<typename base::fold, total_t<T>>{
         totals, here.replica, this->start().start, {this->f}};
   }
   void host(call_context const& here, tile<T> r, tile<T const> x,
-            tile<travelling<T> const> totals) const {
+            tile<total_t<T> const> totals) const {
     around_axis const of(x, Axis);
     host::scan_lines<typename base::fold, Exclusive, false>(
         x.data, r.data, of.outer, of.n, of.inner, start_of(here, totals.data), {this->f});
   }
-  void card(card_context& here, tile<T> r, tile<T const> x, tile<travelling<T> const> totals) const
+  void card(card_context& here, tile<T> r, tile<T const> x, tile<total_t<T> const> totals) const
     requires folds_on_cards<F>;
 };
 
@@ -115,30 +113,29 @@ struct fold_of_totals_by_op : functor_rule<Axis, F, T, true> {
   }
   /// Number i of (outer, inner).
   struct line {
-    start_behind_pieces<typename base::fold, travelling<T>> totals;
+    start_behind_pieces<typename base::fold, total_t<T>> totals;
     std::int64_t inner;
     T* r;
     LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
       r[i] = base::fold::finish(totals.of(i / inner, i % inner, inner));
     }
   };
-  line line_of(tile<T> r, tile<travelling<T> const> totals) const {
+  line line_of(tile<T> r, tile<total_t<T> const> totals) const {
     return {{totals.data, max_devices, this->start().start, {this->f}},
             around_axis(totals, Axis).inner,
             r.data};
   }
-  void host(call_context const&, tile<T> r, tile<travelling<T> const> totals) const {
+  void host(call_context const&, tile<T> r, tile<total_t<T> const> totals) const {
     line const each = line_of(r, totals);
     for (std::int64_t i = 0; i < r.size(); ++i) each(i);
   }
-  void card(card_context& here, tile<T> r, tile<travelling<T> const> totals) const
+  void card(card_context& here, tile<T> r, tile<total_t<T> const> totals) const
     requires folds_on_cards<F>;
 };
 
 #if LOCUS_CUDA_KERNELS
 template <int Axis, class F, class T>
-void totals_by_op<Axis, F, T>::card(card_context& here, tile<travelling<T>> r,
-                                    tile<T const> x) const
+void totals_by_op<Axis, F, T>::card(card_context& here, tile<total_t<T>> r, tile<T const> x) const
   requires folds_on_cards<F>
 {
   around_axis const of(x, Axis);
@@ -148,7 +145,7 @@ void totals_by_op<Axis, F, T>::card(card_context& here, tile<travelling<T>> r,
 }
 template <int Axis, class F, class T, bool Exclusive, bool HasInitial>
 void scan_of_pieces_by_op<Axis, F, T, Exclusive, HasInitial>::card(
-    card_context& here, tile<T> r, tile<T const> x, tile<travelling<T> const> totals) const
+    card_context& here, tile<T> r, tile<T const> x, tile<total_t<T> const> totals) const
   requires folds_on_cards<F>
 {
   around_axis const of(x, Axis);
@@ -157,7 +154,7 @@ void scan_of_pieces_by_op<Axis, F, T, Exclusive, HasInitial>::card(
 }
 template <int Axis, class F, class T>
 void fold_of_totals_by_op<Axis, F, T>::card(card_context& here, tile<T> r,
-                                            tile<travelling<T> const> totals) const
+                                            tile<total_t<T> const> totals) const
   requires folds_on_cards<F>
 {
   here.each(r.size(), line_of(r, totals));

@@ -7,37 +7,12 @@
 #include <locus/algorithms/moves.hpp>  // roll, pad
 #include <locus/core/macros.hpp>       // LOCUS_MODE
 #include <locus/ops/concatenate.hpp>   // concatenate
+#include <locus/ops/shift_op.hpp>      // shift_op, place_of_tensor
 #include <locus/ops/views.hpp>         // slice
 
 namespace locus {
 
-/// means: r[i] = x[i + By] along Axis, the cut axis of a tensor whose margins hold the rows beyond
-///        the ends
-template <int Axis, int By>
-struct shift_op {
-  LOCUS_BUILTIN("slice")
-  static constexpr step_kind kind = step_kind::slice;
-  template <class T>
-  using result = T;
-  static constexpr shape infer(shape a) { return a; }
-  template <class T>
-  static constexpr void describe(step& s, int) {
-    s.axes = axis_set(1u << Axis), s.dense = false;
-    s.front[Axis] = static_cast<signed char>(By), s.back[Axis] = static_cast<signed char>(-By);
-  }
-  range whole[max_rank]{};
-  void bind(binder& b) const { b.objects[b.at] = whole; }
-};
-
 namespace algorithms {
-
-/// the place of a tensor, or of a tensor with a name, with its margins; nowhere for other values
-template <class E>
-inline constexpr place place_of_tensor{};
-template <class T, class E, class Policy, class Source>
-inline constexpr place place_of_tensor<Leaf<T, E, Policy, Source>> = Policy::value;
-template <class Id, class E>
-inline constexpr place place_of_tensor<Bound<Id, E>> = place_of_tensor<E>;
 
 inline namespace LOCUS_MODE {
 
@@ -82,7 +57,7 @@ template <int Axis, int By, beyond Outside = beyond::nothing, tensor_operand X>
 constexpr auto shift(X&& x) {
   using E = expression_of_t<X>;
   constexpr int rank = E::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
-  constexpr place at = algorithms::place_of_tensor<E>;
+  constexpr place at = internal::place_of_tensor<E>;
   constexpr beyond rule = Outside == beyond::nothing ? at.margin.outside : Outside;
   constexpr bool along_cut = at.is_sharded() && at.axis == axis;
   constexpr bool has_axis = axis >= 0 && axis < rank;

@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/grad/derivatives.hpp>    // derivative
 #include <locus/grad/stop_gradient.hpp>  // stop_gradient_op
+#include <locus/grad/windows.hpp>        // window_back, shift_back
 #include <locus/ops/call.hpp>            // call_op
 #include <locus/ops/concatenate.hpp>     // concatenate_op
 #include <locus/ops/matmul.hpp>          // matmul_op
@@ -282,30 +283,54 @@ struct pullback<slice_op<Cut, Static...>> {
   static constexpr int uses(unsigned) { return 1; }
   template <int, class G, class Y, class X>
   static constexpr auto of(slice_op<Cut, Static...> const& op, G const& g, Y const& y, X const& x) {
-    return padded<0>(op, detail::filled(g, y), internal::shape_now(x));
+    constexpr int cut = X::pattern.rank - 1 - detail::cut_of<X>.from_right;
+    auto const all = detail::filled(g, y);
+    if constexpr (cut < X::pattern.rank && has_axis(Cut, cut) && sizeof...(Static) > 0) {
+      constexpr int begin = int(internal::static_range<Cut, Static...>(cut).begin);
+      constexpr int from_right = X::pattern.rank - 1 - cut, span = detail::cut_of<X>.span;
+      auto const rows = detail::window_back<from_right, begin>(all, x);
+      shape whole = internal::shape_now(x);
+      auto const back = padded<0, cut>(op, rows, whole);
+      if constexpr (span == 0)
+        return back;
+      else
+        return slice<cut, 0, -span>(back);
+    } else
+      return padded<0, -1>(op, all, internal::shape_now(x));
   }
 
  private:
-  /// means: g with zeros before and after it along Axis and later axes, up to the extents of
-  ///        `whole`
-  template <int Axis, class G>
+  /// means: g with zeros before and after it along Axis and later axes but for `Done`, up to the
+  ///        extents of `whole`
+  template <int Axis, int Done, class G>
   static constexpr auto padded(slice_op<Cut, Static...> const& op, G const& g, shape const& whole) {
     using T = typename G::value_type;
     constexpr int rank = G::pattern.rank;
     if constexpr (Axis == rank)
       return g;
-    else if constexpr (!has_axis(Cut, Axis))
-      return padded<Axis + 1>(op, g, whole);
+    else if constexpr (!has_axis(Cut, Axis) || Axis == Done)
+      return padded<Axis + 1, Done>(op, g, whole);
     else {
       shape before = internal::shape_now(g), after = before;
       std::int64_t const n = whole.extent[Axis], length = before.extent[Axis];
       std::int64_t const begin = range::absolute(op.ranges[Axis].begin, n);
       before.extent[Axis] = begin, after.extent[Axis] = n - begin - length;
-      return padded<Axis + 1>(
+      return padded<Axis + 1, Done>(
           op,
           concatenate<Axis>(zeros<T>(Dextents<rank>(before)), g, zeros<T>(Dextents<rank>(after))),
           whole);
     }
+  }
+};
+
+/// a tensor in pieces, read at a distance
+template <int Axis, int By>
+struct pullback<shift_op<Axis, By>> {
+  static constexpr unsigned reads(int) { return derivatives::nothing; }
+  static constexpr int uses(unsigned) { return 1; }
+  template <int, class G, class Y, class X>
+  static constexpr auto of(shift_op<Axis, By> const&, G const& g, Y const& y, X const& x) {
+    return detail::shift_back<Axis, By>(detail::filled(g, y), x);
   }
 };
 

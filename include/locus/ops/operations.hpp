@@ -26,6 +26,7 @@ inline constexpr operation operation_table[] = {
     {"one_hot",       "OneHot",           law::none,       integers,       integers},
     {"full",          "Fill",             law::none,       integers,       integers},
     {"iota",          "Range",            law::none,       integers,       integers},
+    {"rows_inside",   "",                 law::none,       integers,       integers},
     {"uniform",       "RandomUniform",    law::none,       integers,       integers,       true},
     {"normal",        "RandomStandardNormal", law::none,   integers,       integers,       true},
     {"sum",           "Sum",              law::linear,     named_elements, named_elements},

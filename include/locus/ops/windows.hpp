@@ -58,7 +58,7 @@ inline namespace LOCUS_MODE {
 /// cost:  none: a part of the same memory
 /// fails: at compile time, where Moved names more or fewer axes than x has, or an element outside
 ///        of x; for rows that no margin keeps; shape_error, where an extent is smaller than 2 Width
-/// after: NumPy's x[1:-1, 1:-1] and x[:-2, 1:-1]; over pieces it has no derivative
+/// after: NumPy's x[1:-1, 1:-1] and x[:-2, 1:-1]; the margins of its derivative: decisions/41-halos.md
 template <int Width, int... Moved, tensor_operand X>
 constexpr auto interior(X&& x) {
   constexpr int rank = expression_of_t<X>::pattern.rank;

@@ -86,7 +86,7 @@ inline constexpr std::string_view same_bits_everywhere[] = {
     "floor",         "ceil",        "trunc",        "round",       "sign",        "isnan",
     "isinf",         "isfinite",    "all_gather",   "per_shard",   "fmod",        "floor_mod",
     "copysign",      "bitwise_and", "bitwise_or",   "bitwise_xor", "bitwise_not", "shift_left",
-    "shift_right"};
+    "shift_right",   "rows_inside"};
 
 constexpr bool has_same_bits(step const& s) {
   if (s.is_source()) return true;

@@ -44,12 +44,33 @@ struct product_of_bits {
   }
 };
 
+/// x -> re x + im, after the one before: associative, and does not commute
+struct line_after_line {
+  LOCUS_OPERATION("line_after_line", on_both)
+  template <class T>
+  LOCUS_HOST_DEVICE T operator()(T a, T b) const {
+    return T(a.re * b.re, a.im * b.re + b.im);
+  }
+};
+
 template <class T, class E>
 Tensor<T, E> few(E const& extents, std::uint64_t seed) {
   Tensor<T, E> x(extents);
   oracle::random r(seed);
   for (std::int64_t i = 0; i < x.size(); ++i)
     x.data()[i] = static_cast<T>(float(r.number(0, 2) == 0 ? r.number(1, 99) : 0));
+  return x;
+}
+
+/// means: lines of slopes -1, 0, 1, so that sums are exact in any order
+template <class T>
+Tensor<complex<T>, Dextents<3>> few_lines(Dextents<3> const& extents, std::uint64_t seed) {
+  Tensor<complex<T>, Dextents<3>> x(extents);
+  oracle::random r(seed);
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    T const slope = r.number(0, 9) == 0 ? T(0) : T(r.number(0, 1) * 2 - 1);
+    x.data()[i] = {slope, T(r.number(-5, 5))};
+  }
   return x;
 }
 
@@ -124,6 +145,7 @@ TEST_CASE("pieces along the axis go on from the totals of the pieces in front") 
   on_backends([](backends::machine const& m) {
     if (m.gpus > 0 && m.gpus < 4) return;
     auto const each_cut = [](auto const& x, auto const& f, int first) {
+      check<0>(x, cut_of<1, 0>(x), f, first);
       check<0>(x, cut_of<2, 0>(x), f, first);
       check<0>(x, cut_of<4, 0>(x), f, first);
       check<1>(x, cut_of<3, 1>(x), f, first);
@@ -139,6 +161,9 @@ TEST_CASE("pieces along the axis go on from the totals of the pieces in front") 
       each_cut(few<double>(extents, 6), last_set{}, 0);
       each_cut(few<std::int32_t>(extents, 7), larger_part{10}, 3);
       each_cut(few<std::uint8_t>(extents, 8), product_of_bits{}, 6);
+      each_cut(few_lines<float>(extents, 10), line_after_line{}, 2);
+      each_cut(few_lines<double>(extents, 11), line_after_line{}, -3);
+      each_cut(few<complex<double>>(extents, 12), last_set{}, 0);
     }
     auto large = few<std::uint64_t>(Dextents<3>(7, 2, 1), 9);
     for (std::int64_t i = 0; i < large.size(); ++i) large.data()[i] <<= 57;
@@ -149,6 +174,9 @@ TEST_CASE("pieces along the axis go on from the totals of the pieces in front") 
   static_assert(plan_of<scanned>.all_reduces() == 1 && device_of<scanned>.is_sharded());
   using folded = decltype(reduce<0>(std::declval<Pieces&>(), last_set{}, 0));
   static_assert(plan_of<folded>.all_reduces() == 1 && !device_of<folded>.is_sharded());
+  using Lines = Tensor<complex<float>, Extents<8, 3>, replicas::cut<4, 0>>;
+  using lines = decltype(scan<0>(std::declval<Lines&>(), line_after_line{}));
+  static_assert(plan_of<lines>.all_reduces() == 1 && device_of<lines>.is_sharded());
 }
 TEST_CASE("a lambda of the host folds there, complex numbers too; chunks decide about the bits") {
   std::int64_t const n = 300'001;
