@@ -129,6 +129,7 @@ namespace locus {
 LOCUS_FUNCTION void infer_extents(plan_view const& p, shape* extents, void const** objects) {
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
+    if (s.kind == step_kind::scalar || (s.kind == step_kind::leaf && s.whole)) continue;  // bound
     short const like = detail::like_all_operands(p, s, extents);
     if (like >= 0 && s.element_bytes <= p.steps[like].element_bytes) {  // its size fits, too
       detail::copy_extents(extents[i], extents[like]);
