@@ -5,15 +5,18 @@
 #pragma once
 #include <utility>  // index_sequence
 
-#include <locus/grad/adjoint.hpp>        // filled
-#include <locus/grad/stop_gradient.hpp>  // stop_gradient_op
-#include <locus/ops/concatenate.hpp>     // concatenate_op
-#include <locus/ops/math.hpp>            // where
-#include <locus/ops/reduce.hpp>          // reduce_op
-#include <locus/ops/shift_op.hpp>        // shift_op, place_of_tensor
-#include <locus/ops/softmax.hpp>         // softmax_op
-#include <locus/ops/views.hpp>           // slice_op, expand_op
-#include <locus/plan/plan.hpp>           // device_of
+#include <locus/core/macros.hpp>           // LOCUS_MODE
+#include <locus/core/shared.hpp>           // shared
+#include <locus/grad/adjoint.hpp>          // reads_replicas
+#include <locus/grad/stop_gradient.hpp>    // stop_gradient_op
+#include <locus/ops/concatenate.hpp>       // concatenate_op
+#include <locus/ops/math.hpp>              // where, add_n
+#include <locus/ops/reduce.hpp>            // reduce_op
+#include <locus/ops/run_time_extents.hpp>  // shape_now
+#include <locus/ops/shift_op.hpp>          // shift_op, place_of_tensor
+#include <locus/ops/softmax.hpp>           // softmax_op
+#include <locus/ops/views.hpp>             // slice_op, expand_op
+#include <locus/plan/plan.hpp>             // device_of
 
 namespace locus {
 

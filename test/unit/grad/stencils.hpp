@@ -44,6 +44,7 @@ dual sum_over(std::int64_t from, std::int64_t to, std::int64_t left, std::int64_
 
 struct second_difference {
   static constexpr halo rows{2, beyond::zero};
+  static constexpr int least = 1;  // rows of a tensor on one device
   template <class U, class T>
   static auto loss(U const& u, T const& t) {
     auto const around = shift<0, 1, beyond::zero>(u) + shift<0, -1, beyond::zero>(u);
@@ -72,7 +73,7 @@ struct around_a_ring {
 };
 struct kept_end {
   static constexpr halo rows{2, beyond::keep};
-  static constexpr int least = 2;  // rows of a tensor on one device
+  static constexpr int least = 2;
   template <class U, class T>
   static auto loss(U const& u, T const& t) {
     return sum(square(shift<0, 2, beyond::keep>(u) - t));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients through stencils over pieces, in programs: descent in place, lists in any order, plans whose
-// counts are constants, tensors shorter than their margins.
+// counts are constants, other ranks, second derivatives.
 #define LOCUS_CUDA_KERNELS 1
 #include <on_backends.hpp>
 
@@ -10,6 +10,31 @@ using namespace locus;
 using namespace stencils;
 
 namespace {
+
+/// a functor of a program, with a derivative that reads its operand
+struct cubed {
+  LOCUS_OPERATION("cubed", on_both)
+  template <class T>
+  LOCUS_HOST_DEVICE T operator()(T v) const {
+    return v * v * v;
+  }
+  template <class Y, class X>
+  auto derivative(Y const&, X const& x) const {
+    return typename X::value_type(3) * square(x);
+  }
+};
+/// means: slope(u) over pieces has the bits of slope(u) on the host, or is as near as that
+template <class Pieces, class T, class E, class Slope>
+void compare_slopes(Tensor<T, E> const& u, Slope const& slope, double near = 0) {
+  Tensor<T, E> const one = let(u, slope);
+  Pieces const a(u);
+  Pieces out(u);
+  let(a, [&](auto v) { out = slope(v); });
+  Tensor<T, E> const all(out);
+  REQUIRE(all.size() == one.size());
+  for (std::int64_t i = 0; i < one.size(); ++i)
+    REQUIRE(std::abs(double(all.data()[i]) - double(one.data()[i])) <= near);
+}
 
 template <class T, std::int64_t N, std::int64_t M, class... Devices>
 using Fixed = Tensor<T, Extents<N, M>, Sharded<0, Devices...>>;
@@ -55,19 +80,6 @@ TEST_CASE("descent in place, over lists in any order, balanced pieces, static ex
   }
   descend_on<second_difference, Fixed<float, 9, 4, GpuDevice<0>, GpuDevice<1>, rule>>(9, 4, 1);
   descend_on<five_points, Fixed<double, 10, 5, GpuDevice<3>, GpuDevice<1>, rule>>(10, 5, 2);
-}
-
-TEST_CASE("short tensors: rings and kept rows shorter than the margins, and no rows") {
-  for (int const gpus : {1, 2, 4}) {
-    testing::simulated_gpus const machine(gpus);
-    for (std::int64_t n : {1, 2, 3}) {
-      compare<second_difference, Pieces<second_difference, double, AllGpus>>(n, 3, 1);
-      compare<kept_end, Pieces<kept_end, float, AllGpus>>(n, 3, 2);
-      compare<kept_begin, Pieces<kept_begin, double, AllGpus>>(n, 3, 3);
-      compare<around_a_ring, Pieces<around_a_ring, double, AllGpus>>(n, 3, 4);
-      if (n > 1) compare<five_points, Pieces<five_points, double, AllGpus>>(n, 4, 5);
-    }
-  }
 }
 
 TEST_CASE("constants: one kernel, one exchange for each tensor with a name") {
@@ -141,4 +153,38 @@ TEST_CASE("gradients by the other tensors of a stencil, in pieces and mirrored")
   CHECK(same_bits(Grid<double>(by_b), two));
   Tensor<double, Dextents<1>> const got(by_w);
   for (int j = 0; j < 4; ++j) CHECK(std::abs(got(j) - three(j)) < 1e-13 * (1 + std::abs(three(j))));
+}
+
+TEST_CASE("vectors, volumes, lets, functors, narrow adjoints, second derivatives") {
+  testing::simulated_gpus const machine(3);
+  using zero = Sharded<0, AllGpus, Halo<4, beyond::zero>>;
+  Tensor<double, Dextents<1>> const line(uniform<double>(dextents<1>{13}, seed{1}));
+  auto const next = [](auto const& v) { return shift<0, 1, beyond::zero>(v); };
+  auto const on_line = [&](auto const& slope) {
+    compare_slopes<Tensor<double, Dextents<1>, zero>>(line, slope);
+  };
+  on_line([&](auto v) { return grad(sum(next(v)), v); });
+  on_line([&](auto v) { return grad(mean(slice<0, 2, range::to_end>(v)), v); });
+  on_line([&](auto v) { return grad(sum(map(cubed{}, next(v) - v)), v); });
+  on_line(
+      [&](auto v) { return grad(let(next(v) * v, [](auto d) { return sum(exp(d) * d); }), v); });
+  // a second derivative adds its terms in another order
+  auto const second = [&](auto v) {
+    return grad(sum(square(grad(sum(map(cubed{}, next(v) - v)), v))), v);
+  };
+  compare_slopes<Tensor<double, Dextents<1>, zero>>(line, second, 1e-13);
+  using Bare = Tensor<double, Dextents<1>, Sharded<0, AllGpus>>;  // no row is read at a distance
+  compare_slopes<Bare>(line, [](auto v) { return grad(sum(square(slice<0, 1, -1>(v))), v); });
+
+  Tensor<float, Extents<7, 4, 5>> const volume(uniform<float>(Extents<7, 4, 5>{}, seed{2}));
+  using Volume = Tensor<float, Extents<7, 4, 5>, Sharded<0, AllGpus, Halo<2>>>;
+  compare_slopes<Volume>(volume, [](auto v) {
+    auto const around =
+        interior<1, 1, 0, 0>(v) + interior<1, 0, -1, 0>(v) + interior<1, 0, 0, 1>(v);
+    return grad(sum(square(around - 3.f * interior<1>(v))), v);
+  });
+  compare_slopes<Volume>(volume, [](auto v) {
+    auto const rows = sum<2>(interior<1, 1, 0, 0>(v) * interior<1, -1, 0, 0>(v));
+    return grad(sum(square(rows)), v);
+  });
 }

@@ -47,3 +47,16 @@ TEST_CASE(
   on_lists<of_computed_values>();
   on_lists<of_softmax>();
 }
+TEST_CASE(
+    "short tensors: rings and kept rows shorter than the margins, pieces without rows, no rows") {
+  for (int const gpus : {1, 2, 4}) {
+    testing::simulated_gpus const machine(gpus);
+    for (std::int64_t n : {0, 1, 2, 3}) {
+      compare<second_difference, Pieces<second_difference, double, AllGpus>>(n, 3, 1);
+      compare<kept_end, Pieces<kept_end, double, AllGpus>>(n, 3, 2);
+      compare<kept_begin, Pieces<kept_begin, float, AllGpus>>(n, 3, 3);
+      compare<around_a_ring, Pieces<around_a_ring, float, AllGpus>>(n, 3, 4);
+      if (n > 1) compare<five_points, Pieces<five_points, double, AllGpus>>(n, 4, 5);
+    }
+  }
+}
