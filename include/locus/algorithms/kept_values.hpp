@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of a block that flags keep, without gaps: a register at a time where one instruction moves
+// the lanes together.
+#if !defined(LOCUS_CLONE) && !defined(LOCUS_ALGORITHMS_KEPT_VALUES)
+#define LOCUS_ALGORITHMS_KEPT_VALUES
+#include <cstdint>  // int64_t
+
+#include <locus/core/macros.hpp>  // LOCUS_MODE
+#include <locus/simd/native.hpp>  // vector, kept_lanes, lanes_not_zero
+
+#define LOCUS_CLONED <locus/algorithms/kept_values.hpp>
+#include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
+#elif defined(LOCUS_CLONE)
+LOCUS_VECTORS_BEGIN
+namespace LOCUS_SPACE(host) {
+
+/// means: to = the values[j] with flags[j], in rising order of j; returns their number
+/// shape: n is a multiple of 16; values, to: n elements of the size of Word, which has 4 or 8 bytes
+/// cost:  no branch depends on a flag: of 8 flags at once it cost up to 1.8 times the time of the loop
+template <class Word>
+[[gnu::noinline]] std::int64_t keep_values(void const* values, bool const* flags, std::int64_t n,
+                                           void* to) {
+  constexpr std::int64_t bytes = sizeof(Word);
+  auto const* from = static_cast<char const*>(values);
+  auto* const kept = static_cast<char*>(to);
+  std::int64_t found = 0;
+#if LOCUS_CLONE_AVX512
+  constexpr int lanes = 64 / int(bytes);
+  for (std::int64_t j = 0; j < n; j += lanes) {
+    simd::vector<Word, lanes> v;
+    __builtin_memcpy(&v, from + j * bytes, sizeof v);
+    unsigned const lanes_kept = simd::lanes_not_zero<lanes>(flags + j);
+    v = simd::kept_lanes(v, lanes_kept);
+    __builtin_memcpy(kept + found * bytes, &v, sizeof v);
+    found += __builtin_popcount(lanes_kept);
+  }
+#else
+  for (std::int64_t j = 0; j < n; ++j) {
+    __builtin_memcpy(kept + found * bytes, from + j * bytes, sizeof(Word));
+    found += flags[j] ? 1 : 0;
+  }
+#endif
+  return found;
+}
+
+}  // namespace LOCUS_SPACE(host)
+LOCUS_VECTORS_END
+#endif
