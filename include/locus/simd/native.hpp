@@ -253,27 +253,6 @@ LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
   return any;
 }
 
-#if LOCUS_CLONE_AVX512
-/// means: bit l: byte l of Lanes bytes is not 0
-template <int Lanes>
-LOCUS_VECTOR_FUNCTION unsigned lanes_not_zero(void const* bytes) {
-  vector<char, 16> b{};
-  __builtin_memcpy(&b, bytes, Lanes);
-  return static_cast<unsigned short>(
-      __builtin_ia32_cmpb128_mask(b, vector<char, 16>{}, 4, every_float));
-}
-/// means: the lanes of x whose bit is 1, without gaps, then zeros
-template <class V>
-LOCUS_VECTOR_FUNCTION V kept_lanes(V x, unsigned bits) {
-  if constexpr (sizeof(x[0]) == 4)
-    return (V)__builtin_ia32_compresssi512_mask((vector<int, 16>)x, vector<int, 16>{},
-                                                static_cast<decltype(every_float)>(bits));
-  else
-    return (V)__builtin_ia32_compressdi512_mask((vector<long long, 8>)x, vector<long long, 8>{},
-                                                static_cast<decltype(every_double)>(bits));
-}
-#endif
-
 /// means: x; -ffast-math does not combine the operations before it with those after it
 template <class V>
 LOCUS_VECTOR_FUNCTION V as_written(V x) {
