@@ -208,17 +208,17 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     constexpr std::int64_t some = turned_at_once;
     totals sums[some];
     std::conditional_t<may_turn, turned_rows<Elements...>, turned_rows<>> turned(n);
+    bool const grouped = turned.can_group && turn && last_kept > 0 && neighbours >= turned_lanes;
     for (std::int64_t o = begin; o < end;) {
       std::int64_t const left = neighbours - (last_kept > 0 ? o % neighbours : o);
       std::int64_t count = !together ? 1 : end - o < some ? end - o : some;
       if (count > left) count = left;
       std::int64_t groups = 1;
-      if constexpr (decltype(turned)::can_group)
-        if (turn && last_kept > 0 && count == neighbours && count >= turned_lanes) {
-          groups = (end - o < some ? end - o : some) / count;
-          std::int64_t const behind = places - o / count % places;
-          if (groups > behind) groups = behind;
-        }
+      if (grouped && count == neighbours) {
+        groups = (end - o < some ? end - o : some) / count;
+        std::int64_t const behind = places - o / count % places;
+        if (groups > behind) groups = behind;
+      }
       offsets_of(nest, o, at);
       for (std::int64_t j = 0; j < count; ++j) sums[j] = start();
       if (turn) {
@@ -230,12 +230,12 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
         chosen::rows(f, pack<>{}, r, n, steps, count, sums);
       }
       for (std::int64_t g = 0; g < groups; ++g) {
-        std::int64_t here[all];
-        for (int k = elements; k < all; ++k) here[k] = at[k] + g * a[k].stride[outer];
         for (std::int64_t j = 0; j < count; ++j) {
-          finish(sums[g * count + j], here);
-          for (int k = elements; k < all; ++k) here[k] += a[k].stride[along];
+          finish(sums[g * count + j], at);
+          for (int k = elements; k < all; ++k) at[k] += a[k].stride[along];
         }
+        for (int k = elements; k < all; ++k)
+          at[k] += a[k].stride[outer] - count * a[k].stride[along];
       }
       o += count * groups;
     }

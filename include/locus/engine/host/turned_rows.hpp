@@ -68,15 +68,13 @@ class turned_operand {
   T* row(std::int64_t j) { return buffer_ + j * turned_at_once; }
   /// cost:  whole vectors; a last one that ends with the group, or, of a lone short group, behind it
   void spread(T const* data, std::int64_t first, rows_of_groups const& of) {
-    auto const put = [](T* to, T value) {
-      for (std::int64_t i = 0; i < turned_lanes; ++i) to[i] = value;
-    };
+    std::int64_t const last = of.rows > turned_lanes ? of.rows - turned_lanes : 0;
     for (std::int64_t j = 0; j < of.n; ++j) {
-      T* const to = row(j) + first;
       T const value = data[j * of.step];
-      std::int64_t r = 0;
-      for (; r + turned_lanes < of.rows; r += turned_lanes) put(to + r, value);
-      put(to + (r == 0 ? 0 : of.rows - turned_lanes), value);
+      for (std::int64_t r = 0; r < of.rows; r += turned_lanes) {
+        T* const to = row(j) + first + (r < last ? r : last);
+        for (std::int64_t i = 0; i < turned_lanes; ++i) to[i] = value;
+      }
     }
   }
   void turn(T const* data, std::int64_t first, rows_of_groups const& of) {
