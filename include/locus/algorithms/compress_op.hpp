@@ -24,15 +24,14 @@ inline namespace LOCUS_MODE {
 template <class T>
 std::int64_t compress_rows(T const* x, bool const* mask, T* r, std::int64_t outer, std::int64_t n,
                            std::int64_t inner, std::int64_t room) {
-  auto const flag = [&](std::int64_t j) { return mask[j]; };
   if (!r || (outer == 1 && inner == 1)) {
-    std::int64_t const found = keep(n, r, flag, [&](std::int64_t j) { return x[j]; });
+    std::int64_t const found = keep(n, r, mask, x);
     if (r) clear_behind(r, found, room);
     return found;
   }
   workspace<std::int64_t> const memory(n);
   std::int64_t* const rows = memory.data();
-  std::int64_t const found = keep(n, rows, flag, [](std::int64_t j) { return j; });
+  std::int64_t const found = keep(n, rows, mask, [](std::int64_t j) { return j; });
   std::int64_t const all = outer * room,
                      block = inner < 1024 ? 4096 / (inner > 4 ? inner / 4 : 1) : 4,
                      blocks = (all + block - 1) / block;

@@ -28,7 +28,7 @@ void find_bins(Bins const& bins, T const* x, Number n, std::int32_t* numbers) {
 template <class T, class Number>
 void find_bins(edge_bins<T> const& bins, T const* x, Number n, std::int32_t* numbers) {
   std::int64_t places[most_numbers];
-  places_in_sorted<true>(bins.edges, bins.count + 1, x, n, places);
+  places_in_sorted<true>(sorted_elements<T>{bins.edges, bins.count + 1}, x, n, places);
   for (std::int64_t k = 0; k < n; ++k) numbers[k] = bins.number_at(places[k], x[k]);
 }
 

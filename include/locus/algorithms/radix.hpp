@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable sorts of keys as unsigned numbers on the host, digit by digit; alone, or with what they carry.
 #pragma once
-#include <algorithm>  // copy, merge
+#include <algorithm>  // copy, count_if, merge
 #include <cstdint>    // uint32_t
 
 #include <locus/core/macros.hpp>      // LOCUS_MODE
+#include <locus/runtime/caches.hpp>   // last_level_cache
 #include <locus/runtime/threads.hpp>  // parallel_for
+#include <locus/simd/native.hpp>      // vector, stream, end_of_stream
 
 namespace locus::algorithms::host {
 inline namespace LOCUS_MODE {
@@ -26,6 +28,17 @@ constexpr Bits key_in(keyed<Bits, Value> const& p) {
 }
 template <class Item>
 using key_of_item = decltype(key_in(Item()));
+
+/// means: the 64 bytes at `from`, stored past the caches at `to`, where a line of a cache begins
+LOCUS_VECTORS_BEGIN
+LOCUS_VECTOR_FUNCTION void stream_line(void* to, void const* from) {
+  for (int i = 0; i < 64; i += 16) {
+    simd::vector<float, 4> v;
+    __builtin_memcpy(&v, static_cast<char const*>(from) + i, sizeof v);
+    simd::stream(static_cast<char*>(to) + i, v);
+  }
+}
+LOCUS_VECTORS_END
 
 template <class Item>
 void sort_by_insertion(Item* a, std::int64_t n) {
@@ -83,6 +96,38 @@ bool sort_from_lowest(Item* a, Item* b, std::int64_t n, int bits) {
   return in_b;
 }
 
+/// means: for each item of a (n): b[at[part_of(item)]++] = item, by stores past the caches
+/// shape: at: where each of `parts` parts begins, at most 1024; b lies at a multiple of the size of an item
+/// cost:  a line of each part is gathered in a cache, and then stored at once. Plain stores to many parts
+///        miss the caches: places of parts of one length meet in one set of a cache
+template <class Item, class PartOf>
+[[gnu::noinline]] void move_past_caches(Item const* a, Item* b, std::int64_t n, std::int64_t* at,
+                                        int parts, PartOf const& part_of) {
+  constexpr std::int64_t slots = 64 / std::int64_t(sizeof(Item));
+  alignas(64) Item lines[1024][slots];
+  std::int64_t begin[1024];
+  std::copy(at, at + parts, begin);
+  auto const before = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b) % 64) /
+                      std::int64_t(sizeof(Item));  // b[0] is this slot of a line
+  auto const slot_of = [=](std::int64_t place) { return (place + before) & (slots - 1); };
+  for (std::int64_t i = 0; i < n; ++i) {
+    Item const item = a[i];
+    int const k = part_of(item);
+    std::int64_t const place = at[k]++, slot = slot_of(place), first = place - slot;
+    lines[k][slot] = item;
+    if (slot < slots - 1) continue;
+    if (first >= begin[k])
+      stream_line(b + first, lines[k]);
+    else
+      std::copy(lines[k] + (begin[k] - first), lines[k] + slots, b + begin[k]);
+  }
+  for (int k = 0; k < parts; ++k) {
+    std::int64_t const first = at[k] - slot_of(at[k]), from = first > begin[k] ? first : begin[k];
+    std::copy(lines[k] + (from - first), lines[k] + (at[k] - first), b + from);
+  }
+  simd::end_of_stream();
+}
+
 /// means: sorts a by its keys, into b if to_b; equal keys keep their order
 /// shape: b: room for n; what it holds is lost
 /// cost:  what does not fit in a cache is cut into up to 1024 parts by the highest bits in which keys
@@ -114,11 +159,23 @@ void sort_by_digits(Item* a, Item* b, std::int64_t n, bool to_b = false) {
   };
   std::int64_t at[1024]{};
   for (std::int64_t i = 0; i < n; ++i) ++at[part_of(a[i])];
-  begins_of_counts(at, parts);
-  for (std::int64_t i = 0; i < n; ++i) {
-    Item const item = a[i];
-    b[at[part_of(item)]++] = item;
+  // where most parts are alike in length, their ends meet in few sets of the caches
+  bool past_caches = false;
+  if constexpr (64 % sizeof(Item) == 0) {
+    int const long_parts =
+        static_cast<int>(std::count_if(at, at + parts, [=](auto c) { return c > n / 2048; }));
+    past_caches = long_parts >= parts / 2 &&
+                  reinterpret_cast<std::uintptr_t>(b) % sizeof(Item) == 0 &&
+                  2 * n * std::int64_t(sizeof(Item)) > runtime::last_level_cache();
   }
+  begins_of_counts(at, parts);
+  if (past_caches) {
+    if constexpr (64 % sizeof(Item) == 0) move_past_caches(a, b, n, at, parts, part_of);
+  } else
+    for (std::int64_t i = 0; i < n; ++i) {
+      Item const item = a[i];
+      b[at[part_of(item)]++] = item;
+    }
   for (int k = 0; k < parts; ++k) {  // now at[k] is where part k ends
     std::int64_t const begin = k > 0 ? at[k - 1] : 0;
     sort_by_digits(b + begin, a + begin, at[k] - begin, !to_b);

@@ -35,8 +35,7 @@ std::int64_t find_runs(T const* x, std::int64_t n, T* values, std::int64_t* leng
   std::int64_t found = 0;
   if (values || !lengths) {
     if (values) values[0] = x[0];
-    found = 1 + keep(n - 1, values ? values + 1 : nullptr, begins,
-                     [&](std::int64_t j) { return x[j + 1]; });
+    found = 1 + keep(n - 1, values ? values + 1 : nullptr, begins, x + 1);
   }
   if (lengths) {  // first where each run begins
     lengths[0] = 0;

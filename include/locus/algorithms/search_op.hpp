@@ -3,6 +3,7 @@
 // host and of GPUs.
 #pragma once
 #include <locus/algorithms/sorted_place.hpp>  // place_in_sorted, places_in_sorted
+#include <locus/algorithms/workspace.hpp>     // workspace
 #include <locus/core/error.hpp>               // shape_error
 #include <locus/core/macros.hpp>              // LOCUS_COLD_BEGIN
 #include <locus/ops/call.hpp>                 // call_rule, call_cut, tile
@@ -46,11 +47,15 @@ struct search_op {
     if constexpr (Checked)
       for (std::int64_t i = 0; i + 1 < n; ++i)
         if (comes_behind(s[i], s[i + 1])) refuse_unsorted(i);
+    bool const many = size >= host::blocks_of_sorted && n >= 4 * host::blocks_of_sorted;
+    host::workspace<T> const ends(many ? host::blocks_of_sorted : 0);
+    host::sorted_elements<T> sorted{s.data, n};
+    if (many) sorted = host::in_blocks(s.data, n, ends.data());
     parallel_for(static_cast<int>((size + block - 1) / block),
                  threads_worth(static_cast<float>(size) * 10), [&](int task) {
                    std::int64_t const first = task * block,
                                       rest = size - first < block ? size - first : block;
-                   host::places_in_sorted<BehindEqual>(s.data, n, x.data + first, rest,
+                   host::places_in_sorted<BehindEqual>(sorted, x.data + first, rest,
                                                        r.data + first);
                  });
   }

@@ -2,6 +2,9 @@
 // Folds of rows by number as steps of a plan: the rule over replicas and the kernels of the host
 // and of cards.
 #pragma once
+#include <limits>       // numeric_limits
+#include <type_traits>  // conditional
+
 #include <locus/algorithms/around_axis.hpp>     // around_axis
 #include <locus/algorithms/segment_result.hpp>  // segment_result
 #include <locus/algorithms/workspace.hpp>       // workspace
@@ -44,6 +47,28 @@ constexpr std::string_view name_of_segments(reduction r) {
 namespace host {
 inline namespace LOCUS_MODE {
 
+/// fails: shape_error, for the first id of [first, end) outside [0, segments); position: the number of
+///        ids[0] among all ids
+/// cost:  no jump and no comparison in the loop, which g++ would not put on vectors: an id below 0, or
+///        behind the last segment, leaves a sign
+template <reduction R, class Id>
+void check_segments(Id const* ids, std::int64_t first, std::int64_t end, std::int64_t segments,
+                    std::int64_t position) {
+  constexpr bool wide = sizeof(Id) == 8 || (sizeof(Id) == 4 && std::is_unsigned_v<Id>);
+  using number = std::conditional_t<wide, std::int64_t, int>;
+  constexpr std::int64_t most = std::numeric_limits<number>::max();
+  auto const last = static_cast<number>(segments - 1 < most ? segments - 1 : most);
+  number signs = 0;
+  for (std::int64_t j = first; j < end; ++j) {
+    auto const s = static_cast<number>(ids[j]);
+    signs |= s | (last - (s & std::numeric_limits<number>::max()));
+  }
+  for (std::int64_t j = first; signs < 0 && j < end; ++j) {
+    auto const s = static_cast<std::int64_t>(ids[j]);
+    if (s < 0 || s >= segments) refuse_segment(name_of_segments(R), s, position + j, segments);
+  }
+}
+
 /// means: fold_by_number, by one pass over x: rows are added to totals of all segments
 template <reduction R, class T, class Id>
 void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int64_t outer,
@@ -52,23 +77,17 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
   using fold = kernel::reducer<R, compute_t<T>>;
   using value = typename fold::value;
   using total = typename fold::total;
-  bool good = true;
-  for (std::int64_t j = 0; j < n; ++j) {  // without a jump, on vectors
-    auto const s = static_cast<std::int64_t>(ids[j]);
-    good = good & (s >= 0) & (s < segments);
-  }
-  if (!good)
-    for (std::int64_t j = 0; j < n; ++j) {
-      auto const s = static_cast<std::int64_t>(ids[j]);
-      if (s < 0 || s >= segments) refuse_segment(name_of_segments(R), s, position + j, segments);
-    }
-  constexpr std::int64_t most = 64;  // columns of a task
-  std::int64_t const groups = (inner + most - 1) / most, all = outer * segments * inner;
+  constexpr std::int64_t most = 64;              // columns of a task
+  constexpr std::int64_t checked_at_once = 512;  // ids, which then lie in the first cache
+  std::int64_t const groups = (inner + most - 1) / most, tasks = outer * groups,
+                     all = outer * segments * inner;
+  // a lone task looks at ids just before it adds their rows
+  if (tasks != 1) check_segments<R>(ids, 0, n, segments, position);
   std::int64_t const part = segment_part(segments), parts = (n + part - 1) / part;
   workspace<total> const memory(parts > 1 ? 2 * all : all);
   total* const totals = memory.data();
   auto const work = static_cast<float>(outer * n * inner + all);
-  parallel_for(static_cast<int>(outer * groups), threads_worth(work * 1.5f), [&](int task) {
+  parallel_for(static_cast<int>(tasks), threads_worth(work * 1.5f), [&](int task) {
     std::int64_t const o = task / groups, first = task % groups * most,
                        width = inner - first < most ? inner - first : most;
     T const* const from = x + o * n * inner + first;
@@ -81,15 +100,22 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
       for (std::int64_t s = 0; s < segments; ++s)
         for (std::int64_t w = 0; w < width; ++w) f(s * inner + w);
     };
-    auto const add_rows = [&](total* sums, std::int64_t j, std::int64_t end) {
+    auto const add_rows = [&](total* sums, std::int64_t j, std::int64_t rows_end) {
       each_total([=](std::int64_t i) { sums[i] = fold::identity(); });
-      if (inner == 1)
-        for (; j < end; ++j) add(sums[static_cast<std::int64_t>(ids[j])], from[j]);
-      else
-        for (; j < end; ++j) {
-          total* const row = sums + static_cast<std::int64_t>(ids[j]) * inner;
-          for (std::int64_t w = 0; w < width; ++w) add(row[w], from[j * inner + w]);
-        }
+      while (j < rows_end) {
+        std::int64_t const end = rows_end - j < checked_at_once ? rows_end : j + checked_at_once;
+        if (tasks == 1) check_segments<R>(ids, j, end, segments, position);
+        if (inner == 1) {
+          for (; j + 4 <= end; j += 4)
+            LOCUS_UNROLL for (int k = 0; k < 4; ++k)
+                add(sums[static_cast<std::int64_t>(ids[j + k])], from[j + k]);
+          for (; j < end; ++j) add(sums[static_cast<std::int64_t>(ids[j])], from[j]);
+        } else
+          for (; j < end; ++j) {
+            total* const row = sums + static_cast<std::int64_t>(ids[j]) * inner;
+            for (std::int64_t w = 0; w < width; ++w) add(row[w], from[j * inner + w]);
+          }
+      }
     };
     add_rows(to, 0, n < part ? n : part);
     for (std::int64_t j = part; j < n; j += part) {

@@ -106,6 +106,20 @@ TEST_CASE("searches lie as the values that are looked for") {
                 plan_of<A>.launches() == 1);
 }
 
+TEST_CASE(
+    "many searches in many elements, which lie in blocks, and the last block is short or whole") {
+  auto const x = some<float>(1, 1, 5000, 5);
+  for (std::int64_t const n : {16383, 16384, 16385, 20480, 30011}) {
+    CAPTURE(n);
+    check_both(rising<float>(n, 6), x, rising<float>(n, 6), x);
+    check_both(rising<std::uint8_t>(n, 7), some<std::uint8_t>(1, 1, 5000, 8),
+               rising<std::uint8_t>(n, 7), some<std::uint8_t>(1, 1, 5000, 8));
+    Tensor<float, Dextents<1>> spread(n);
+    for (std::int64_t i = 0; i < n; ++i) spread(i) = static_cast<float>(i) * 0.001f - 10;
+    check_both(spread, x, spread, x);
+  }
+}
+
 TEST_CASE("many searches on several threads, and elements without order") {
   auto const s = rising<float>(1000, 3);
   auto const x = some<float>(1, 1, 100003, 4);

@@ -254,6 +254,27 @@ TEST_CASE("an id without a segment: the host names id, place and segments") {
 }
 
 #if !LOCUS_DEVICE_CODE  // over a recorder: the kernels of cards as host code
+TEST_CASE("an id without a segment is found behind many rows, whatever bits are wrong") {
+  std::int64_t const n = 70000;
+  auto const check = [&]<class Id>(Id least) {
+    Tensor<Id, Dextents<1>> ids(n);
+    ids = zeros<Id>(Dextents<1>(n));
+    auto const x = rows::random<float>(Dextents<1>(n), 17);
+    CHECK_NOTHROW((void)fetch(segment_sum(x, ids, 100)));
+    for (Id const wrong : {Id(100), std::numeric_limits<Id>::max(), Id(-1), least}) {
+      ids.data()[69999] = wrong, ids.data()[66000] = Id(99);
+      CHECK(message_of<shape_error>([&] { (void)fetch(segment_sum(x, ids, 100)); }) ==
+            "locus: segment_sum adds to segment " +
+                std::to_string(static_cast<std::int64_t>(wrong)) +
+                " of 100 (element 69999 of its ids); ids are 0 to 99");
+    }
+  };
+  check(std::numeric_limits<std::int8_t>::min());
+  check(std::numeric_limits<std::uint8_t>::max());
+  check(std::numeric_limits<int>::min());
+  check(std::numeric_limits<std::int64_t>::min());
+}
+
 TEST_CASE("an id without a segment: a card leaves the row out") {
   locus::testing::recorder const cards{{.cards = 1}};
   Tensor<int, Dextents<1>> ids(6);

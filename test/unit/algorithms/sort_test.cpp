@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include <locus/algorithms/sort.hpp>
@@ -257,6 +258,48 @@ TEST_CASE("a radix sort is std::stable_sort, whatever the bits in which keys dif
             });
         CHECK(right);
       }
+}
+
+namespace {
+
+/// parts moved past the caches are those of a plain loop, wherever b begins in a line
+template <class Item, class Make>
+void check_moved_parts(Make const& make) {
+  oracle::random draw(23);
+  for (std::int64_t const n : {1, 15, 16, 17, 1000, 20000})
+    for (int const parts : {1, 3, 16, 1024})
+      for (std::int64_t const offset : {0, 1, 3}) {
+        CAPTURE(n);
+        CAPTURE(parts);
+        CAPTURE(offset);
+        std::vector<Item> a(static_cast<std::size_t>(n)), want(a), found(a.size() + 16, make(0));
+        std::int64_t at[1024]{}, again[1024];
+        for (auto& item : a) item = make(static_cast<int>(draw.number(0, parts - 1)));
+        auto const part_of = [](Item const& item) {
+          return static_cast<int>(algorithms::host::key_in(item));
+        };
+        for (auto const& item : a) ++at[part_of(item)];
+        algorithms::host::begins_of_counts(at, parts);
+        std::copy(at, at + parts, again);
+        for (auto const& item : a) want[std::size_t(again[part_of(item)]++)] = item;
+        auto* const to = found.data() + offset;
+        algorithms::host::move_past_caches(a.data(), to, n, at, parts, part_of);
+        CHECK(std::memcmp(to, want.data(), a.size() * sizeof(Item)) == 0);
+        CHECK(algorithms::host::key_in(to[n]) == 0);  // nothing is stored behind the last item
+        CHECK(std::equal(at, at + parts, again));
+      }
+}
+
+}  // namespace
+
+TEST_CASE("parts that are moved past the caches are those of a plain loop") {
+  using pair = algorithms::host::keyed<std::uint32_t, float>;
+  using place = algorithms::host::keyed<std::uint64_t, std::int64_t>;
+  int number = 0;
+  check_moved_parts<std::uint32_t>([](int k) { return std::uint32_t(k); });
+  check_moved_parts<std::uint64_t>([](int k) { return std::uint64_t(k); });
+  check_moved_parts<pair>([&](int k) { return pair{std::uint32_t(k), float(++number)}; });
+  check_moved_parts<place>([&](int k) { return place{std::uint64_t(k), ++number}; });
 }
 
 TEST_CASE("the gradient of sort moves the adjoint back") {

@@ -155,15 +155,44 @@ TEST_CASE("folds of rows, of columns and their places: blocks, tails, one elemen
 
 TEST_CASE(
     "short rows, which are folded side by side: broadcast, transposed, with a step; ties, NaN") {
-  constexpr std::int64_t sizes[][3] = {{1, 1, 1},    {7, 9, 2},    {8, 8, 3},   {65, 16, 8},
-                                       {130, 7, 15}, {70, 23, 16}, {70, 8, 17}, {1000, 3, 5},
-                                       {3, 200, 4},  {64, 64, 12}};
+  constexpr std::int64_t sizes[][3] = {{1, 1, 1},    {7, 9, 2},    {8, 8, 3},    {65, 16, 8},
+                                       {130, 7, 15}, {70, 23, 16}, {70, 8, 17},  {1000, 3, 5},
+                                       {3, 200, 4},  {64, 64, 12}, {201, 32, 8}, {77, 20, 7},
+                                       {500, 17, 5}};
   for (auto const& s : sizes)
     for (bool const with_nan : {false, true}) {
       fold_short_rows<float>(s[0], s[1], s[2], with_nan);
       fold_short_rows<double>(s[0], s[1], s[2], with_nan);
       fold_short_rows<std::int32_t>(s[0], s[1], s[2], with_nan);
       fold_short_rows<std::int64_t>(s[0], s[1], s[2], with_nan);
+    }
+}
+
+TEST_CASE(
+    "short rows of few neighbours stand beside those of the next place, which may be the last") {
+  using Cube = Tensor<float, Dextents<3>, CpuDevice>;
+  for (std::int64_t const centers : {16, 19, 30, 32})
+    for (std::int64_t const points : {1, 2, 3, 5, 9}) {
+      CAPTURE(centers);
+      CAPTURE(points);
+      Cube x(9, 11, 8), all(9, points, centers);
+      Tensor<float, Dextents<2>, CpuDevice> c(centers, 8);
+      oracle::random draw(static_cast<unsigned>(centers * 10 + points));
+      for (std::int64_t k = 0; k < x.size(); ++k) x.data()[k] = draw.value<float>(-1, 1);
+      for (std::int64_t k = 0; k < c.size(); ++k) c.data()[k] = draw.value<float>(-1, 1);
+      all = sum<3>(expand_dims<2>(slice(x, {0, 9}, {1, 1 + points}, {0, 8})) -
+                   expand_dims<0>(expand_dims<0>(c)));
+      Tensor<float, Dextents<1>, CpuDevice> row(8);
+      Tensor<float, Extents<>, CpuDevice> one;
+      std::int64_t wrong = 0;
+      for (std::int64_t a = 0; a < 9; ++a)
+        for (std::int64_t b = 0; b < points; ++b)
+          for (std::int64_t k = 0; k < centers; ++k) {
+            for (std::int64_t j = 0; j < 8; ++j) row.data()[j] = x(a, b + 1, j) - c(k, j);
+            one = sum(row);
+            wrong += *one.data() != all(a, b, k);
+          }
+      CHECK(wrong == 0);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <locus/algorithms/compress.hpp>
 #include <locus/algorithms/scan.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/kernels/pool2d.hpp>
@@ -183,10 +184,36 @@ TEST_CASE("what scans give in the order of their chunks" * doctest::skip()) {
                         [](auto const& a) { return cumprod<1>(a, exclusive, from_end); });
     }
 }
-TEST_CASE("kernels for each set of instructions beside a double, and scans bit for bit") {
+/// compress has the elements of the plain loop, then zeros
+template <class T>
+void check_compress(std::int64_t n, float part) {
+  Tensor<T, Dextents<1>> x(n), got(n), want(zeros<T>(dextents<1>(n)));
+  Tensor<bool, Dextents<1>> const mask(uniform<float>(dextents<1>(n), 5) < part);
+  std::int64_t held = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    x.data()[i] = T(3 * i % 101);
+    if (mask(i)) want.data()[held++] = x.data()[i];
+  }
+  Tensor<std::int64_t, Extents<>> count;
+  auto const [values, number] = compress(mask, x);
+  run(into(got, values), into(count, number));
+  CAPTURE(n);
+  CHECK(count() == held);
+  CHECK(std::memcmp(got.data(), want.data(), std::size_t(n) * sizeof(T)) == 0);
+}
+TEST_CASE("what compress keeps" * doctest::skip()) {
+  for (std::int64_t const n : {1, 7, 8, 15, 16, 17, 1000, 1023, 1024, 1025, 2048, 70001})
+    for (float const part : {-1.f, 0.1f, 0.5f, 0.9f, 2.f}) {
+      check_compress<std::int8_t>(n, part), check_compress<float>(n, part);
+      check_compress<std::int64_t>(n, part), check_compress<half>(n, part);
+      check_compress<double>(n, part);
+    }
+}
+TEST_CASE("kernels for each set of instructions beside a double, scans bit for bit, compress") {
   for (auto const& set : sets())
     for (auto const* const what :
-         {"what runs beside a double", "what scans give in the order of their chunks"}) {
+         {"what runs beside a double", "what scans give in the order of their chunks",
+          "what compress keeps"}) {
       auto const r = child::run(what, {"LOCUS_INSTRUCTIONS=" + set, "LOCUS_QUIET=1"});
       CAPTURE(set);
       CAPTURE(r.text);

@@ -197,6 +197,9 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
       nest.bring_longest_inside();
     int const along = last_kept < 0 ? last : nest.kept_axis[last_kept];
     std::int64_t const neighbours = last_kept < 0 ? 1 : nest.kept.extent[last_kept];
+    // a few rows stand side by side with those of the next places of the axis around them
+    int const outer = last_kept > 0 ? nest.kept_axis[last_kept - 1] : along;
+    std::int64_t const places = last_kept > 0 ? nest.kept.extent[last_kept - 1] : 1;
     bool const together = turn || run_type::can_move(a, a + first_element_out, last, along);
     std::int64_t steps[elements + element_outs + 1], at[all];
     for (int k = 0; k < elements; ++k) steps[k] = a[k].stride[along];
@@ -205,24 +208,36 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     constexpr std::int64_t some = turned_at_once;
     totals sums[some];
     std::conditional_t<may_turn, turned_rows<Elements...>, turned_rows<>> turned(n);
+    bool const grouped = turned.can_group && turn && last_kept > 0 && neighbours >= turned_lanes;
     for (std::int64_t o = begin; o < end;) {
       std::int64_t const left = neighbours - (last_kept > 0 ? o % neighbours : o);
       std::int64_t count = !together ? 1 : end - o < some ? end - o : some;
       if (count > left) count = left;
+      std::int64_t groups = 1;
+      if (grouped && count == neighbours) {
+        groups = (end - o < some ? end - o : some) / count;
+        std::int64_t const behind = places - o / count % places;
+        if (groups > behind) groups = behind;
+      }
       offsets_of(nest, o, at);
       for (std::int64_t j = 0; j < count; ++j) sums[j] = start();
       if (turn) {
-        if constexpr (may_turn) chosen::columns(f, turned.read(a, at, last, along, n, count), sums);
+        if constexpr (may_turn)
+          chosen::columns(f, turned.read(a, at, last, along, outer, n, count, groups), sums);
       } else if (n > 0) {  // an empty line has no first element
         run_type r;
         r.begin(a, at, first_element_out, last);
         chosen::rows(f, pack<>{}, r, n, steps, count, sums);
       }
-      for (std::int64_t j = 0; j < count; ++j) {
-        finish(sums[j], at);
-        for (int k = elements; k < all; ++k) at[k] += a[k].stride[along];
+      for (std::int64_t g = 0; g < groups; ++g) {
+        for (std::int64_t j = 0; j < count; ++j) {
+          finish(sums[g * count + j], at);
+          for (int k = elements; k < all; ++k) at[k] += a[k].stride[along];
+        }
+        for (int k = elements; k < all; ++k)
+          at[k] += a[k].stride[outer] - count * a[k].stride[along];
       }
-      o += count;
+      o += count * groups;
     }
   }
   /// means: part number `part` of one output, the innermost axis folded: some of its lines, or a
