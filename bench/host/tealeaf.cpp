@@ -185,37 +185,43 @@ std::vector<double> result(double const* u, std::int64_t n, ending const& end) {
   return all;
 }
 
-void add_method(char const* name, method m, settings s) {
-  bench::add("tealeaf", name, std::to_string(s.cells) + "^2", [=](bench::group& g) {
-    using locus::CpuDevice;
-    auto const own = std::make_shared<heat::conduction<CpuDevice>>(s);
-    auto const density = std::make_shared<heat::field<CpuDevice>>(own->density()),
-               energy = std::make_shared<heat::field<CpuDevice>>(own->energy());
-    auto const plain = std::make_shared<loops>(s, density->data(), energy->data());
-    auto const mine = std::make_shared<ending>(), theirs = std::make_shared<ending>();
-    auto const last = std::make_shared<double const*>();
-    g.results(
-        1e-9, [=] { return result(own->solution().data(), s.cells, *mine); },
-        [=] { return result(*last, s.cells, *theirs); });
-    g.locus([=] { *mine = own->solve(m); });
-    g.rival("TeaLeaf's loops", 0.95, [=] {
-      *theirs = plain->step(m);
-      *last = plain->solution().data();
-    });
-  });
+void add_method(char const* name, method m, settings s, int threads) {
+  bench::add("tealeaf", name, std::to_string(s.cells) + (threads > 1 ? "^2, two threads" : "^2"),
+             [=](bench::group& g) {
+               g.threads(threads);
+               using locus::CpuDevice;
+               auto const own = std::make_shared<heat::conduction<CpuDevice>>(s);
+               auto const density = std::make_shared<heat::field<CpuDevice>>(own->density()),
+                          energy = std::make_shared<heat::field<CpuDevice>>(own->energy());
+               auto const plain = std::make_shared<loops>(s, density->data(), energy->data());
+               auto const mine = std::make_shared<ending>(), theirs = std::make_shared<ending>();
+               auto const last = std::make_shared<double const*>();
+               g.results(
+                   1e-9, [=] { return result(own->solution().data(), s.cells, *mine); },
+                   [=] { return result(*last, s.cells, *theirs); });
+               g.locus([=] { *mine = own->solve(m); });
+               g.rival("TeaLeaf's loops", 0.95, [=] {
+                 *theirs = plain->step(m);
+                 *last = plain->solution().data();
+               });
+             });
+}
+
+void add_methods(settings s, int threads) {
+  add_method("conjugate gradients", method::conjugate_gradients, s, threads);
+  add_method("Chebyshev's iteration", method::chebyshev, s, threads);
+  add_method("conjugate gradients with a polynomial", method::ppcg, s, threads);
+  s.most = 500;
+  add_method("500 iterations of Jacobi's method", method::jacobi, s, threads);
 }
 
 bench::file const groups([] {
   settings s;
   for (std::int64_t const n : {128, 512}) {
     s.cells = n;
-    s.most = 10000;
-    add_method("conjugate gradients", method::conjugate_gradients, s);
-    add_method("Chebyshev's iteration", method::chebyshev, s);
-    add_method("conjugate gradients with a polynomial", method::ppcg, s);
-    s.most = 500;
-    add_method("500 iterations of Jacobi's method", method::jacobi, s);
+    add_methods(s, 1);
   }
+  add_methods(s, 2);
 });
 
 }  // namespace
