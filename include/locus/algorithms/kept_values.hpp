@@ -28,11 +28,11 @@ template <class V>
 LOCUS_VECTOR_FUNCTION V kept_lanes(V x, unsigned bits) {
   if constexpr (sizeof(x[0]) == 4)
     return (V)__builtin_ia32_compresssi512_mask((simd::vector<int, 16>)x, simd::vector<int, 16>{},
-                                                static_cast<decltype(simd::every_float)>(bits));
+                                                static_cast<unsigned short>(bits));
   else
     return (V)__builtin_ia32_compressdi512_mask((simd::vector<long long, 8>)x,
                                                 simd::vector<long long, 8>{},
-                                                static_cast<decltype(simd::every_double)>(bits));
+                                                static_cast<unsigned char>(bits));
 }
 #endif
 
