@@ -4,6 +4,9 @@
 #pragma once
 #include <locus/core/macros.hpp>            // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/ops/views.hpp>              // slice_op
+#include <locus/plan/plan.hpp>              // require_plan
+#include <locus/run/open_plan.hpp>          // has_open_places
+#include <locus/run/requests.hpp>           // has_requests
 #include <locus/run/statement_kernel.hpp>   // run_maps, find_extents
 #include <locus/run/statement_of_maps.hpp>  // map_statement
 #include <locus/run/statement_of_plan.hpp>  // plan_statement
