@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A statement of maps that reads slices of tensors and of views on one CPU: its extents and addresses are found
-// without the arrays of a plan. The plan runs the statement in all other cases, and names all errors.
+// A statement of maps that reads slices of tensors and of views on one CPU: a run finds extents and addresses without the
+// arrays of a plan. The plan runs the statement in all other cases, and names all errors.
 #pragma once
 #include <locus/core/macros.hpp>            // LOCUS_MODE, LOCUS_LEAN_BEGIN
 #include <locus/ops/views.hpp>              // slice_op
@@ -16,35 +16,35 @@ namespace locus {
 inline namespace LOCUS_MODE {
 namespace lowering {
 
-/// means: E is a map of tensors, views and numbers, or of slices of tensors and of views
-template <class E>
-inline constexpr bool is_tree_of_parts = false;
-template <class E>
-inline constexpr int parts_in = 0;
+/// means: X is a tensor or a view
+template <class X>
+inline constexpr bool is_array = false;
 template <class T, class E, class Where, class Source>
-inline constexpr bool is_tree_of_parts<Leaf<T, E, Where, Source>> = true;
+inline constexpr bool is_array<Leaf<T, E, Where, Source>> = true;
 template <class T, class E, class Where, bool Dense>
-inline constexpr bool is_tree_of_parts<ViewLeaf<T, E, Where, Dense>> = true;
+inline constexpr bool is_array<ViewLeaf<T, E, Where, Dense>> = true;
+/// means: E is a map of tensors, views, slices of these, and numbers
+template <class E>
+inline constexpr bool is_tree_of_parts = is_array<E>;
 template <class T>
 inline constexpr bool is_tree_of_parts<Scalar<T>> = true;
 template <class F, class... Es>
 inline constexpr bool is_tree_of_parts<Node<map_op<F>, Es...>> = (is_tree_of_parts<Es> && ...);
-template <class F, class... Es>
-inline constexpr int parts_in<Node<map_op<F>, Es...>> = (parts_in<Es> + ... + 0);
-template <axis_set Cut, std::int64_t... Ends, class T, class E, class Where, class Source>
-inline constexpr bool is_tree_of_parts<Node<slice_op<Cut, Ends...>, Leaf<T, E, Where, Source>>> =
-    true;
-template <axis_set Cut, std::int64_t... Ends, class T, class E, class Where, bool Dense>
-inline constexpr bool is_tree_of_parts<Node<slice_op<Cut, Ends...>, ViewLeaf<T, E, Where, Dense>>> =
-    true;
 template <axis_set Cut, std::int64_t... Ends, class X>
-inline constexpr int parts_in<Node<slice_op<Cut, Ends...>, X>> = 1;
+inline constexpr bool is_tree_of_parts<Node<slice_op<Cut, Ends...>, X>> = is_array<X>;
+/// means: E has slices
+template <class E>
+inline constexpr bool has_parts = false;
+template <class F, class... Es>
+inline constexpr bool has_parts<Node<map_op<F>, Es...>> = (has_parts<Es> || ...);
+template <axis_set Cut, std::int64_t... Ends, class X>
+inline constexpr bool has_parts<Node<slice_op<Cut, Ends...>, X>> = true;
 
 /// means: the statement of Graph reads slices, and its plan is one kernel of maps on a CPU
 template <class Graph>
 inline constexpr bool is_statement_of_parts = false;
 template <class Policy, class F, class... Es, class Where>
-  requires(is_tree_of_parts<Node<map_op<F>, Es...>> && parts_in<Node<map_op<F>, Es...>> > 0 &&
+  requires(is_tree_of_parts<Node<map_op<F>, Es...>> && has_parts<Node<map_op<F>, Es...>> &&
            numerics_of<Policy>() != numerics::reproducible)
 inline constexpr bool is_statement_of_parts<graph<Policy, root_of<Node<map_op<F>, Es...>, Where>>> =
     [] {
@@ -59,12 +59,13 @@ inline constexpr bool is_statement_of_parts<graph<Policy, root_of<Node<map_op<F>
     }();
 
 LOCUS_LEAN_BEGIN
-/// A value that a statement reads; a slice has its extents and strides here.
+/// A value that a statement reads; `own` and `steps` hold the extents and strides of a slice.
 struct part_value : statement_value {
   shape own;
   std::int64_t steps[max_rank];
 };
-/// means: part = those elements of `whole`; no extents, where a range does not fit or the tensor has died
+/// means: part = the elements of `whole` inside the ranges; no extents, where a range does not fit or the
+///        tensor has died
 inline void note_part(part_value& part, statement_value const& whole, range const* ranges,
                       axis_set cut, int bytes) {
   part.extents = nullptr;
@@ -79,7 +80,7 @@ inline void note_part(part_value& part, statement_value const& whole, range cons
     if (taken < 0) return;
     at += range::absolute(ranges[a].begin, n) * whole.strides[a];
     part.own.extent[a] = taken;
-    if (taken > 1) part.steps[a] *= ranges[a].step.value;
+    part.steps[a] = ranges[a].stride(whole.strides[a], taken);
   }
   part.data = static_cast<char*>(whole.data) + at * bytes;
   part.extents = &part.own, part.strides = part.steps, part.object = whole.object;
@@ -124,7 +125,7 @@ struct part_statement<graph<Policy, root_of<E, Where>>> {
     statement_value values[leaves + 1];
     for (int k = 0; k < leaves; ++k) values[k] = parts[k];
     shape const extents = find_extents(c, values);
-    bool const fit = host_is_alone() && fits(extents) && countable(extents, UINT16_MAX);
+    bool const fit = fits(extents) && countable(extents, UINT16_MAX);
     if (!fit || (has_guards && !are_alike(values, extents)))
       return by_plan(finder{find_target, nullptr});
     auto&& to = find_target(0, extents, Where::value);

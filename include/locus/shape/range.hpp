@@ -37,6 +37,10 @@ struct range {
                ? -1
                : (e - b) / step.value + ((e - b) % step.value != 0);
   }
+  /// means: from one element of a part of n elements to the next; one element keeps the stride of its axis
+  constexpr std::int64_t stride(std::int64_t of_axis, std::int64_t n) const {
+    return n > 1 ? of_axis * step.value : of_axis;
+  }
 };
 inline constexpr range all_of{};
 

@@ -186,7 +186,7 @@ auto elements_of(Node<Op, X> const& part) {
       std::int64_t const stride = r.layout.stride[a];
       r.data += range::absolute(some.begin, r.extents.extent[a]) * stride;
       if (is_left_out(part.op, a)) continue;
-      r.layout.stride[kept] = part_extents.extent[kept] > 1 ? stride * some.step.value : stride;
+      r.layout.stride[kept] = some.stride(stride, part_extents.extent[kept]);
       ++kept;
     }
     r.extents = part_extents;

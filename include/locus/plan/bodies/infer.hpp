@@ -10,9 +10,8 @@ LOCUS_LEAN_BEGIN
 
 namespace locus::detail {
 
-/// means: to = the extents of a slice, which has no more elements than its operand; false: a range
-///        does not fit
-inline bool slice_extents(step const& s, shape const& from, range const* ranges, shape& to) {
+LOCUS_FUNCTION bool slice_extents(step const& s, shape const& from, range const* ranges,
+                                  shape& to) {
   to.rank = from.rank;
   for (int a = 0; a < from.rank; ++a) {
     to.extent[a] = has_axis(s.axes, a) ? ranges[a].length(from.extent[a]) : from.extent[a];
@@ -42,11 +41,6 @@ LOCUS_FUNCTION shape inferred(plan_view const& p, short i, shape const* extents,
   }
   case step_kind::reshape:
     return reshaped(of(0), extents[i]);  // binding put the requested extents there
-  case step_kind::slice: {
-    auto const* const ranges = static_cast<range const*>(objects[i]);
-    shape r;
-    return slice_extents(s, of(0), ranges, r) ? r : no_shape;
-  }
   case step_kind::concatenate: {
     shape r = of(0);
     for (int k = 1; k < s.arity; ++k) r = joined(r, of(k), s.axis);
@@ -135,10 +129,12 @@ LOCUS_FUNCTION void infer_extents(plan_view const& p, shape* extents, void const
       detail::copy_extents(extents[i], extents[like]);
       continue;
     }
-    if (s.kind == step_kind::slice &&
-        detail::slice_extents(s, extents[p.operands(s)[0].from],
-                              static_cast<range const*>(objects[i]), extents[i]))
+    if (s.kind == step_kind::slice) {
+      auto const* const ranges = static_cast<range const*>(objects[i]);
+      if (!detail::slice_extents(s, extents[p.operands(s)[0].from], ranges, extents[i]))
+        detail::refuse_shapes(p, i, extents, objects);
       continue;
+    }
     shape const r = detail::inferred(p, i, extents, objects);
     if (!fits(r)) detail::refuse_shapes(p, i, extents, objects);
     if (!countable(r, s.element_bytes)) detail::refuse_size(s, i, r);

@@ -138,7 +138,7 @@ LOCUS_FUNCTION local_value view_value(plan_view const& p, short i, int r, local_
       }
       std::int64_t const begin = range::absolute(ranges[a].begin, whole.extent[a]);
       layout.extents[a] = extents[i].extent[a];
-      if (layout.extents[a] > 1) layout.strides[a] *= ranges[a].step.value;
+      layout.strides[a] = ranges[a].stride(from.strides[a], layout.extents[a]);
       if (data) data = static_cast<char*>(data) + begin * from.strides[a] * s.element_bytes;
     }
     break;
