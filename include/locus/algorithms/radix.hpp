@@ -160,17 +160,14 @@ void sort_by_digits(Item* a, Item* b, std::int64_t n, bool to_b = false) {
   std::int64_t at[1024]{};
   for (std::int64_t i = 0; i < n; ++i) ++at[part_of(a[i])];
   // where most parts are alike in length, their ends meet in few sets of the caches
-  bool past_caches = false;
-  if constexpr (64 % sizeof(Item) == 0) {
-    int const long_parts =
-        static_cast<int>(std::count_if(at, at + parts, [=](auto c) { return c > n / 2048; }));
-    past_caches = long_parts >= parts / 2 &&
-                  reinterpret_cast<std::uintptr_t>(b) % sizeof(Item) == 0 &&
-                  2 * n * std::int64_t(sizeof(Item)) > runtime::last_level_cache();
-  }
+  constexpr bool fills_lines = 64 % sizeof(Item) == 0;
+  auto const long_parts = std::count_if(at, at + parts, [=](auto c) { return c > n / 2048; });
+  bool const past_caches = fills_lines && long_parts >= parts / 2 &&
+                           reinterpret_cast<std::uintptr_t>(b) % sizeof(Item) == 0 &&
+                           2 * n * std::int64_t(sizeof(Item)) > runtime::last_level_cache();
   begins_of_counts(at, parts);
   if (past_caches) {
-    if constexpr (64 % sizeof(Item) == 0) move_past_caches(a, b, n, at, parts, part_of);
+    if constexpr (fills_lines) move_past_caches(a, b, n, at, parts, part_of);
   } else
     for (std::int64_t i = 0; i < n; ++i) {
       Item const item = a[i];
