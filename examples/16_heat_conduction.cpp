@@ -43,7 +43,7 @@ bool agrees(heat::settings const& s, int steps, double temperature) {
   return true;  // not in the table
 }
 
-/// one program for each place      returns: the temperature, or nothing where a step did not converge
+/// means: the steps on the devices of Where     returns: the temperature; nothing, where a step did not converge
 template <class Where>
 std::optional<double> run(heat::settings const& s, int steps, choice const& by) {
   heat::conduction<Where> plate(s);
@@ -70,7 +70,8 @@ std::optional<double> run(heat::settings const& s, int steps, choice const& by) 
 
 int main(int arguments, char** values) {
   heat::settings s;
-  s.cells = arguments > 1 ? std::atoll(values[1]) : 64;
+  s.cells =
+      arguments > 1 ? std::atoll(values[1]) : 64;  // one step of 64^2 cells is in TeaLeaf's table
   int const steps = arguments > 2 ? std::atoi(values[2]) : 1;
   if (s.cells < 4 || s.cells > 16384 || steps < 1) {
     std::fprintf(

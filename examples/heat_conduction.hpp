@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear heat conduction by an implicit step, and four solvers for its equations: conjugate gradients (CG), Chebyshev
-// iteration, Jacobi's method, and conjugate gradients whose preconditioner is a polynomial of Chebyshev (PPCG). Only
-// the type of a field says where a program runs: Where is a device, or pieces along the rows with a Halo<1>.
+// iteration, Jacobi's method, and conjugate gradients with steps of Chebyshev's iteration between their own, which TeaLeaf
+// calls polynomially preconditioned (PPCG). Only the type of a field says where a program runs: Where is a device, or
+// pieces along the rows with a Halo<1>.
 //
 // The problem and its check are those of the mini-application TeaLeaf (UK-MAC and UoB-HPC): one step of dt solves
 //   (1 + K(j, i+1/2) + K(j, i-1/2) + K(j+1/2, i) + K(j-1/2, i)) u(j, i)
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <locus/locus.hpp>
@@ -25,14 +27,23 @@ enum class method { conjugate_gradients, chebyshev, jacobi, ppcg };
 struct settings {
   std::int64_t cells = 512;  // along x and along y
   double step = 0.004;       // dt
-  double tolerance =
-      1e-15;         // of the squared norm of the residual; of sum |u - u before| for Jacobi
+  /// of the squared norm of the residual; of the sum of |u - u before| for Jacobi
+  double tolerance = 1e-15;
   int most = 10000;  // iterations of one step
-  int first = 30;    // iterations of CG, of which the eigenvalues are estimated
-  int inner = 10;    // steps of the polynomial in an iteration of PPCG
+  int first = 30;    // iterations of CG, from which the eigenvalues are estimated
+  int inner = 10;    // steps of Chebyshev's iteration in an iteration of PPCG
 };
+/// fails: std::invalid_argument, where a setting has no meaning
+inline settings const& checked(settings const& s) {
+  if (s.cells < 1 || s.cells > 1 << 20) throw std::invalid_argument("heat: cells is 1 to 2^20");
+  if (!(s.step > 0 && s.tolerance > 0))
+    throw std::invalid_argument("heat: step and tolerance are above 0");
+  if (s.most < 1 || s.first < 1 || s.inner < 1)
+    throw std::invalid_argument("heat: most, first and inner are 1 or more");
+  return s;
+}
 
-/// what the iterations of one step did
+/// The result of the iterations of one step.
 struct ending {
   bool converged = false;
   int iterations = 0, inner = 0;
@@ -44,8 +55,8 @@ template <class Where>
 using field = Tensor<double, Dextents<2>, Where>;
 using number = Tensor<double, Extents<>>;
 
-/// The extreme eigenvalues of the symmetric matrix with this diagonal, and `beside` it beside the diagonal:
-/// bisection, by the number of negative pivots.
+/// The extreme eigenvalues of a symmetric matrix that has `diagonal`, and `beside` on both sides of the diagonal: by
+/// bisection, which counts negative pivots.
 inline std::pair<double, double> extreme_eigenvalues(std::vector<double> const& diagonal,
                                                      std::vector<double> const& beside) {
   std::size_t const n = diagonal.size();
@@ -117,7 +128,7 @@ class conduction {
   using field = heat::field<Where>;
 
   explicit conduction(settings const& s)
-      : s_(s), density_(painted(s, &state::density)), energy_(painted(s, &state::energy)),
+      : s_(checked(s)), density_(painted(s, &state::density)), energy_(painted(s, &state::energy)),
         kx_(side(s)), ky_(side(s)), u_(side(s)), u0_(side(s)), p_(side(s)), r_(side(s)),
         w_(side(s)), d_(side(s)), other_(side(s)) {
     for (field* f : {&kx_, &ky_, &u_, &u0_, &p_, &r_, &w_, &d_, &other_}) *f = 0.;
@@ -137,7 +148,7 @@ class conduction {
     alphas_.clear(), betas_.clear();
     return m == method::jacobi ? jacobi() : krylov(m);
   }
-  /// the sum of u dx dy, which TeaLeaf holds against a table
+  /// the sum of density u dx dy, which TeaLeaf compares with a table
   double temperature() const {
     double const h = 10. / double(s_.cells);
     return fetch(sum(interior<1>(u_) * interior<1>(density_))) * h * h;
@@ -265,7 +276,7 @@ class conduction {
   }
   void turn(double beta) { interior<1>(p_) = beta * interior<1>(p_) + interior<1>(r_); }
 
-  /// p <- alpha p + beta (u0 - A u), u += p; it reads the norm of the residual where it may be small, every tenth time
+  /// p <- alpha p + beta (u0 - A u), u += p; every tenth step reads the norm of the residual, once the norm may be small
   ending chebyshev(ending end) {
     chebyshev_terms const t = terms_of(alphas_, betas_, s_.most);
     around(u_, [&](auto u, auto diagonal, auto others) {
@@ -294,7 +305,7 @@ class conduction {
     return end;
   }
 
-  /// CG with `inner` steps of Chebyshev's iteration on the residual behind each of its own
+  /// each iteration of CG is followed by `inner` steps of Chebyshev's iteration on the residual
   ending polynomial(ending end) {
     chebyshev_terms const t = terms_of(alphas_, betas_, s_.inner);
     while (end.iterations < s_.most && !end.converged) {

@@ -7,6 +7,8 @@
 #include <on_backends.hpp>
 
 #include <locus/testing/count.hpp>
+#include <message_of.hpp>
+#include <string>
 
 #include "../../../examples/heat_conduction.hpp"
 
@@ -86,6 +88,18 @@ TEST_CASE("TeaLeaf's own check holds for each method") {
     CHECK(plate.step(m).converged);
     CHECK(plate.temperature() == doctest::Approx(1.084697720003111e+02).epsilon(1e-7));
   }
+}
+
+TEST_CASE("settings without a meaning are refused") {
+  auto const refuses = [](auto const& change, std::string const& what) {
+    settings s;
+    change(s);
+    CHECK(message_of<std::invalid_argument>([&] { heat::conduction<> const plate(s); }) == what);
+  };
+  refuses([](settings& s) { s.cells = 0; }, "heat: cells is 1 to 2^20");
+  refuses([](settings& s) { s.step = -1; }, "heat: step and tolerance are above 0");
+  refuses([](settings& s) { s.tolerance = std::nan(""); }, "heat: step and tolerance are above 0");
+  refuses([](settings& s) { s.first = 0; }, "heat: most, first and inner are 1 or more");
 }
 
 TEST_CASE("a method that may not iterate long enough says so") {
