@@ -15,8 +15,7 @@ namespace detail {
 /// means: to = the extents of a slice, which has no more elements than its operand; false: a range
 ///        does not fit
 LOCUS_FUNCTION bool slice_extents(step const& s, shape const& from, range const* ranges, shape& to);
-/// means: the extents of step i, which is no slice, from those of its operands; no_shape where they
-///        do not fit
+/// means: the extents of step i from those of its operands; no_shape where they do not fit
 LOCUS_FUNCTION shape inferred(plan_view const& p, short i, shape const* extents,
                               void const** objects);
 

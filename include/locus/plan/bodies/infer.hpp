@@ -41,6 +41,10 @@ LOCUS_FUNCTION shape inferred(plan_view const& p, short i, shape const* extents,
   }
   case step_kind::reshape:
     return reshaped(of(0), extents[i]);  // binding put the requested extents there
+  case step_kind::slice: {
+    shape r;
+    return slice_extents(s, of(0), static_cast<range const*>(objects[i]), r) ? r : no_shape;
+  }
   case step_kind::concatenate: {
     shape r = of(0);
     for (int k = 1; k < s.arity; ++k) r = joined(r, of(k), s.axis);
@@ -129,7 +133,7 @@ LOCUS_FUNCTION void infer_extents(plan_view const& p, shape* extents, void const
       detail::copy_extents(extents[i], extents[like]);
       continue;
     }
-    if (s.kind == step_kind::slice) {
+    if (s.kind == step_kind::slice) {  // written in place: small statements are of slices
       auto const* const ranges = static_cast<range const*>(objects[i]);
       if (!detail::slice_extents(s, extents[p.operands(s)[0].from], ranges, extents[i]))
         detail::refuse_shapes(p, i, extents, objects);
