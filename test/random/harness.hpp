@@ -43,7 +43,7 @@ inline std::vector<char> read(locus::tensor_block const& b, std::string& failure
     for (int a = axis + 1; a < b.extents.rank; ++a) inner *= b.extents.extent[a];
     for (int a = 0; a < axis; ++a) outer *= b.extents.extent[a];
   }
-  for (int r = 0; r < b.where.count(); ++r) {
+  for (int r = 0; r < b.where.local_count(); ++r) {
     locus::piece const& p = b.pieces[r];
     part.assign(p.bytes + 1, 0);
     auto& d = rt::find_device(b.where.at(r));

@@ -3,7 +3,8 @@
 #pragma once
 #include <locus/backend/gpus.hpp>   // devices_with_gpus
 #include <locus/core/macros.hpp>    // LOCUS_LEAN_BEGIN
-#include <locus/device/device.hpp>  // device_list
+#include <locus/device/open.hpp>    // open_devices
+#include <locus/runtime/ranks.hpp>  // this_rank
 #include <locus/watch/event.hpp>    // log_line
 #include <locus/watch/log.hpp>      // warn
 
@@ -26,6 +27,15 @@ LOCUS_SHARED_STATE inline device_list visible_gpus() {
               << " GPUs; use more processes for more");
   }
   return all;
+}
+
+/// means: an open place with its devices of this moment; other places as they are
+inline place place_now(place const& p) {
+  if (!p.is_open()) return p;
+  open_devices open;
+  if (p.devices.is_all_gpus()) open.all_gpus = visible_gpus();
+  open.ranks = this_rank;
+  return open.of(p);
 }
 
 }  // namespace locus::runtime

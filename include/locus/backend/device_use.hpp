@@ -20,7 +20,7 @@ namespace locus::internal {
 [[gnu::cold]] inline place_use use_of(place const& asked) {
   place_use all{asked, asked, {}};
   device_list used;
-  for (int r = 0; r < asked.count(); ++r) {
+  for (int r = 0; r < asked.local_count(); ++r) {
     device_use const u = use_of(asked.at(r));
     used.push(u.used);
     if (!u.why.empty()) all.why = u.why;

@@ -14,7 +14,7 @@ namespace detail {
 
 LOCUS_FUNCTION replica_topology cards_of(device_list const& devices, std::string_view what);
 inline device_list named_devices(device_list const& devices) {
-  return devices.is_all_gpus() ? runtime::visible_gpus() : devices;
+  return runtime::place_now({devices}).devices;
 }
 [[gnu::cold]] LOCUS_FUNCTION void prepare_communicators(device_list const& devices);
 [[gnu::cold]] LOCUS_FUNCTION void rebuild_communicators(device_list const& devices);

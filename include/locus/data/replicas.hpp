@@ -51,8 +51,7 @@ struct replica_sender {
     arrivals arrived;
   };
   static place where() {
-    place const at = rows_policy::value;
-    return at.is_open() ? at.over(runtime::visible_gpus()) : at;
+    return runtime::place_now(rows_policy::value);
   }
   /// means: starts the copies of a batch to its pieces
   static delivery send(Batch&& from, bool keep) {
@@ -69,7 +68,7 @@ struct replica_sender {
     using Pieces = Tensor<T, E, rows_policy>;
     Pieces t{typename Pieces::unmade{}};
     place const at = where();
-    if (at.count() == 1 && at.at(0) == cpu(0)) {
+    if (at.local_count() == 1 && at.at(0) == cpu(0)) {
       t.block = std::move(from.block);  // already there
       t.block->where = at;
       t.block->tensor = static_cast<tensor_base const*>(&t);
@@ -151,7 +150,7 @@ struct replica_stage {
       try {
         std::optional<batch> from = up_.next();
         if (!from) return;
-        int const replicas = sender::where().count();
+        int const replicas = sender::where().local_count();
         if (std::int64_t const n = std::get<0>(*from).extent(0); first_ && n < replicas)
           warn_of_idle_replicas(n, replicas);
         first_ = false;

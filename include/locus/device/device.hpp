@@ -52,7 +52,9 @@ constexpr device gpu(int ordinal) { return {device_kind::gpu, ordinal}; }
 inline constexpr device open_gpu{device_kind::gpu, 126}, open_cpu{device_kind::cpu, 127};
 constexpr device visible_gpu(int k) { return {device_kind::gpu, max_ordinal + 1 + k}; }
 
-/// means: up to eight devices in order, one byte each, so that one comparison compares two lists
+/// means: up to eight devices in order, one byte each, so that one comparison compares two lists. A
+///        list over ranks has devices of each rank (process): those of this rank are in the list;
+///        a run fills in how many all ranks have
 class device_list {
  public:
   constexpr device_list() = default;
@@ -71,8 +73,10 @@ class device_list {
     return i;  // size() where d is absent
   }
   constexpr bool contains(device d) const { return find(d) < size_; }
-  /// an open list is AllGpus, or one open device
-  constexpr bool is_open() const { return size_ > 0 && (*this)[0].is_open(); }
+  /// an open list is AllGpus, one open device, or a list over ranks before a run fills it in
+  constexpr bool is_open() const {
+    return size_ > 0 && ((*this)[0].is_open() || (over_ranks_ && total_ == 0));
+  }
   constexpr bool is_all_gpus() const { return size_ > 0 && (*this)[0] == visible_gpu(0); }
   /// how a value is cut over the list: into balanced pieces, or ceil(n / R) rows each while rows
   /// are left
@@ -82,12 +86,38 @@ class device_list {
     all.balanced_ = on;
     return all;
   }
+  /// means: the devices of this rank alone, in order
+  constexpr device_list here() const {
+    device_list all;
+    all.codes_ = codes_, all.size_ = size_;
+    return all;
+  }
+  /// the list has devices of each rank
+  constexpr bool is_over_ranks() const { return over_ranks_; }
+  constexpr device_list over_ranks(bool on = true) const {
+    device_list all = *this;
+    all.over_ranks_ = on;
+    return all;
+  }
+  /// means: the same list over ranks, with `before` devices on the ranks before this one and `total`
+  ///        devices on all
+  constexpr device_list among(int before, int total) const {
+    device_list all = over_ranks();
+    all.before_ = static_cast<std::uint16_t>(before);
+    all.total_ = static_cast<std::uint16_t>(total);
+    return all;
+  }
+  /// units: devices on the ranks before this one
+  constexpr int before() const { return before_; }
+  /// units: devices of all ranks; before a run fills it in those of this rank
+  constexpr int total() const { return total_ == 0 ? size_ : total_; }
   friend constexpr bool operator==(device_list const&, device_list const&) = default;
 
  private:
   std::uint64_t codes_ = 0;
-  int size_ = 0;
-  bool balanced_ = false;
+  unsigned char size_ = 0;
+  bool balanced_ = false, over_ranks_ = false;
+  std::uint16_t before_ = 0, total_ = 0;  // over ranks, in a run
 };
 
 constexpr bool has_gpu(device_list const& all) {
@@ -125,7 +155,10 @@ struct place {
   signed char lead = 0, trail = 0;  // of a window
   halo margin{};                    // of a tensor, never of a value in a plan
 
-  constexpr int count() const { return devices.size(); }
+  /// the replicas of this rank (process), and those of all ranks. Replicas are numbered from the
+  /// first of this rank on: those of ranks before have numbers below 0
+  constexpr int local_count() const { return devices.size(); }
+  constexpr int global_count() const { return devices.total(); }
   constexpr device at(int replica) const { return devices[replica]; }
   constexpr bool is_single() const { return how == distribution::single; }
   constexpr bool is_distributed() const { return how != distribution::single; }
@@ -200,10 +233,11 @@ constexpr std::int64_t balanced_begin(std::int64_t n, int replicas, int k) {
   return n / replicas * k + (k < longer ? k : longer);
 }
 constexpr std::int64_t place::piece_begin(std::int64_t n, int k) const {
-  if (is_window() && (k == 0 || k == count())) return k == 0 ? 0 : n;
+  int const total = global_count(), piece = devices.before() + k;
+  if (is_window() && (piece == 0 || piece == total)) return piece == 0 ? 0 : n;
   std::int64_t const all = n + span();
-  std::int64_t const begin = (devices.is_balanced() ? balanced_begin(all, count(), k)
-                                                    : locus::piece_begin(all, count(), k)) -
+  std::int64_t const begin = (devices.is_balanced() ? balanced_begin(all, total, piece)
+                                                    : locus::piece_begin(all, total, piece)) -
                              lead;
   return begin < 0 ? 0 : begin > n ? n : begin;
 }

@@ -271,8 +271,9 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
   if (p.is_sharded()) out << "sharded<" << int(p.axis) << ">(";
   if (p.is_partial()) out << "partial<" << name_of(p.op) << ">(";
   if (p.devices.is_balanced()) out << "balanced ";
+  if (p.devices.is_over_ranks()) out << "each rank: ";
   if (p.devices.is_all_gpus()) out << "all GPUs";
-  for (int i = 0; i < p.count() && !p.devices.is_all_gpus(); ++i) out << (i ? " " : "") << p.at(i);
+  for (int i = 0; i < p.local_count() && !p.devices.is_all_gpus(); ++i) out << (i ? " " : "") << p.at(i);
   if (p.is_window()) out << ", lead " << int(p.lead) << ", trail " << int(p.trail);
   return out << ")";
 }
@@ -283,7 +284,7 @@ constexpr bool operator==(place const& p, std::string_view name) {
   auto const parsed = parse_device(name);
   if (parsed.error != name_error::none)
     throw unknown_device("locus: a place is compared with a text that is no device name");
-  return p.is_single() && p.count() == 1 && p.at(0) == parsed.value;
+  return p.is_single() && p.local_count() == 1 && p.at(0) == parsed.value;
 }
 constexpr bool operator==(device d, std::string_view name) { return single(d) == name; }
 

@@ -7,22 +7,42 @@
 
 namespace locus {
 
+/// The ranks of a program, and the replicas that Ranks<AllGpus> has on them.
+struct rank_numbers {
+  int rank = 0, ranks = 1;
+  int gpus_before = 0, all_gpus = 0;  // replicas on the ranks before this one, and on all; 0: one rank
+
+  /// means: a list over ranks with its numbers: `here` are the devices of this rank. Each rank has
+  ///        as many devices of a list as the type names; of AllGpus, its own number
+  constexpr device_list number(device_list const& here, bool is_all_gpus) const {
+    if (is_all_gpus && ranks > 1) return here.among(gpus_before, all_gpus);
+    return here.among(rank * here.size(), ranks * here.size());
+  }
+};
+
 /// The devices that replace the open devices of one plan in one run; none: not known yet.
 struct open_devices {
   device gpu{}, cpu{};
   device_list all_gpus{};
+  rank_numbers ranks{};
 
   constexpr device of(device d) const { return d == open_gpu ? gpu : d == open_cpu ? cpu : d; }
   constexpr place of(place const& p) const {
     if (!p.is_open()) return p;
-    return p.over(p.devices.is_all_gpus() ? all_gpus : device_list(of(p.at(0))));
+    bool const all = p.devices.is_all_gpus(), over_ranks = p.devices.is_over_ranks();
+    place here = all ? p.over(all_gpus) : over_ranks ? p : p.over(device_list(of(p.at(0))));
+    if (over_ranks) here.devices = ranks.number(here.devices, all);
+    return here;
   }
   /// means: replaces `open` by `actual`     false: `open` was replaced by another device before
   constexpr bool bind(device_list const& open, device_list const& actual) {
-    if (open.is_all_gpus()) {
-      if (all_gpus.size() == 0) all_gpus = actual.balanced(false);
-      return all_gpus == actual.balanced(false);  // each place says if it is balanced
+    bool const all = open.is_all_gpus();
+    if (all && all_gpus.size() == 0) all_gpus = actual.here();
+    if (open.is_over_ranks()) {
+      device_list const here = all ? all_gpus : open.here();
+      return ranks.number(here, all) == actual.balanced(false);
     }
+    if (all) return all_gpus == actual.here();  // each place says if it is balanced
     device& d = open[0] == open_gpu ? gpu : cpu;
     if (d.is_none()) d = actual[0];
     return d == actual[0];

@@ -68,6 +68,19 @@ struct AllGpus {
   static constexpr place value = detail::place_of_all_gpus();
 };
 
+template <class... Devices>
+struct Ranks;
+
+namespace detail {
+template <class Item>
+inline constexpr bool is_ranks = false;
+template <class... Devices>
+inline constexpr bool is_ranks<Ranks<Devices...>> = true;
+/// means: an item that is a list by itself
+template <class Item>
+inline constexpr bool is_list = std::is_same_v<Item, AllGpus> || is_ranks<Item>;
+}  // namespace detail
+
 /// means: first in a device list: values are cut over the list into pieces that differ by at most
 ///        one row, the longer ones first. Without it each piece has ceil(n/R) rows while rows are
 ///        left. Mirrored<Balanced, GpuDevice<0>, GpuDevice<1>> trains on balanced pieces. The lists
@@ -120,21 +133,24 @@ consteval place place_of_devices() {
   constexpr std::size_t devices = (std::size_t(!is_halo<Items>) + ... + 0);
   static_assert(!(std::is_same_v<Items, AllGpus> || ...) || devices == 1,
                 "locus: AllGpus stands alone in a device list; write Mirrored<AllGpus>");
+  static_assert(!(is_ranks<Items> || ...) || devices == 1,
+                "locus: Ranks stands alone in a device list; write Mirrored<Ranks<AllGpus>>");
   static_assert(devices >= 1, "locus: a device list is empty; write Mirrored<GpuDevice<0>>");
   static_assert(devices <= std::size_t(max_devices),
                 "locus: a device list holds at most 8 devices; use more processes for more");
   static_assert(
-      ((single_device<Items> || std::is_same_v<Items, AllGpus> || is_halo<Items>) && ...),
+      ((single_device<Items> || is_list<Items> || is_halo<Items>) && ...),
       "locus: a device list names single devices; write Mirrored<GpuDevice<0>, GpuDevice<1>>");
   static_assert(
       !(open_device<Items> || ...),
       "locus: the devices of a list are known when it is compiled; write Mirrored<AllGpus>, "
       "or use GpuDevice<dyn> by itself");
-  if constexpr ((std::is_same_v<Items, AllGpus> || ...)) return AllGpus::value;
   place p;
   bool distinct = true;
   auto const add = [&]<class Item>(std::type_identity<Item>) {
-    if constexpr (!is_halo<Item>) {
+    if constexpr (is_list<Item>) {
+      p.devices = Item::value.devices;
+    } else if constexpr (!is_halo<Item>) {
       distinct = distinct && !p.devices.contains(Item::value.at(0));
       p.devices.push(Item::value.at(0));
     }
@@ -156,6 +172,21 @@ consteval place list_place() {
   return devices_of_list<Devices...>::value;
 }
 }  // namespace detail
+
+/// means: a device list over the ranks, that is the processes, of a program: each rank has these
+///        devices; Ranks<AllGpus>: its visible GPUs, or one CPU. Replicas are numbered from rank 0
+///        on. A program that no rank carrier has joined to others is one rank
+/// device: stands alone in the list: Mirrored<Ranks<AllGpus>>, Sharded<0, Ranks<CpuDevice>>
+/// cost:  plans are those of one rank, and constant; one plan for all numbers of ranks
+/// fails: at compile time, beside other devices
+/// after: the SPMD model of MPI programs; TensorFlow's MultiWorkerMirroredStrategy
+template <class... Devices>
+struct Ranks {
+  static_assert(!(detail::is_ranks<Devices> || ...),
+                "locus: Ranks holds the devices of one rank; write Ranks<AllGpus>");
+  static constexpr place value =
+      place{detail::place_of_devices<Devices...>().devices.over_ranks()}.mirrored();
+};
 
 /// means: an equal copy of the value on each device; replica r is on the r-th device
 template <class... Devices>
@@ -217,15 +248,22 @@ consteval auto policy_over() {
   else if constexpr (p.is_sharded())
     return std::type_identity<Sharded<int(p.axis), Devices...>>{};
 }
+template <class Has, class... Devices>
+consteval auto policy_in_order() {
+  if constexpr (Has::value.devices.is_balanced())
+    return policy_over<Has, Balanced, Devices...>();
+  else
+    return policy_over<Has, Devices...>();
+}
 template <class Has, std::size_t... Idx>
 consteval auto policy_of_place(std::index_sequence<Idx...>) {
   constexpr place p = Has::value;
   if constexpr (p.is_single())
     return std::type_identity<device_at<Has, 0>>{};
-  else if constexpr (!p.is_partial() && p.devices.is_balanced())
-    return policy_over<Has, Balanced, device_at<Has, Idx>...>();
+  else if constexpr (!p.is_partial() && p.devices.is_over_ranks())
+    return policy_in_order<Has, Ranks<device_at<Has, Idx>...>>();
   else if constexpr (!p.is_partial())
-    return policy_over<Has, device_at<Has, Idx>...>();
+    return policy_in_order<Has, device_at<Has, Idx>...>();
   else
     static_assert(always_false<Has>, "locus: a distribution has no policy; name it here");
 }
@@ -236,6 +274,6 @@ consteval auto policy_of_place(std::index_sequence<Idx...>) {
 template <class Has>
 using policy_of_t = typename decltype(detail::policy_of_place<Has>(
     std::make_index_sequence<std::size_t(
-        Has::value.devices.is_all_gpus() ? 1 : Has::value.count())>{}))::type;
+        Has::value.devices.is_all_gpus() ? 1 : Has::value.local_count())>{}))::type;
 
 }  // namespace locus

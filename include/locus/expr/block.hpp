@@ -34,7 +34,7 @@ struct tensor_block {
   mutable int exposed = 0;  // the program has a pointer through which it may write
   mutable int margins = 0;  // valid rows in the margins: before a piece + 256 * behind
   std::int64_t before = 0, behind = 0;  // units: bytes of margin in front of, behind each piece
-  piece pieces[1];                      // where.count() of them
+  piece pieces[1];                      // where.local_count() of them
 
   /// room: extra bytes after the pieces, for the function that made the memory
   static tensor_block* make(place const& where, std::size_t room = 0);

@@ -92,7 +92,7 @@ template <class T, class E, class Policy, class Source>
 bool lies_in(void const* data, Leaf<T, E, Policy, Source> const& leaf) {
   tensor_block const* const block = leaf.source.find();
   auto const* const at = static_cast<char const*>(data);
-  for (int r = 0; block && r < block->where.count(); ++r) {
+  for (int r = 0; block && r < block->where.local_count(); ++r) {
     auto const* const first = static_cast<char const*>(block->pieces[r].data);
     if (at >= first && at < first + block->pieces[r].bytes) return true;
   }

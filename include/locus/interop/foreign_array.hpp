@@ -109,7 +109,7 @@ struct foreign_owner {
   void (*end)(void* managed);
 };
 inline foreign_owner& owner_of(tensor_block& b) {
-  return *reinterpret_cast<foreign_owner*>(b.pieces + b.where.count());
+  return *reinterpret_cast<foreign_owner*>(b.pieces + b.where.local_count());
 }
 inline void release_foreign(tensor_block& b) noexcept {
   runtime::forget_copies(b);

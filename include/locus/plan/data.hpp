@@ -187,9 +187,9 @@ constexpr call_cut own_cut_of_call(plan_view const& p, step const& first) {
 
 /// means: all devices of the place are GPUs
 constexpr bool is_on_gpus(place const& where) {
-  for (int r = 0; r < where.count(); ++r)
+  for (int r = 0; r < where.local_count(); ++r)
     if (!where.at(r).is_gpu()) return false;
-  return where.count() > 0;
+  return where.local_count() > 0;
 }
 /// means: product i belongs to the kernel of the map that adds a row (plan/fuse.hpp), also where
 ///        AllGpus is a CPU at run time

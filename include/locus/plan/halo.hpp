@@ -30,7 +30,7 @@ constexpr void each_halo_part(std::int64_t n, place const& where, beyond outside
     while (where.piece_begin(n, k + 1) <= row) ++k;
     return k;
   };
-  for (int k = 0; k < where.count(); ++k) {
+  for (int k = 0; k < where.local_count(); ++k) {
     std::int64_t const begin = where.piece_begin(n, k), end = where.piece_begin(n, k + 1);
     if (begin == end) continue;
     halo_part part{k, -1, 0, 0, 0};

@@ -77,9 +77,9 @@ class launch_operands {
     if (!where.is_sharded())
       return is_worth_vectors(all.size(), vector) ? library_kernel{name} : library_kernel{};
     int own = 0;  // pieces with a kernel of locus
-    for (int k = 0; k < where.count(); ++k)
+    for (int k = 0; k < where.local_count(); ++k)
       own += !is_worth_vectors(piece_bytes(all, 1, where, k), vector);
-    if (own == where.count()) return {};
+    if (own == where.local_count()) return {};
     return {name, own == 0 && (!indices_ || has_numbers_in_vectors(all, where, vector))};
   }
   constexpr library_kernel of_fold(bool reproducible) const {
@@ -102,7 +102,7 @@ class launch_operands {
   static constexpr bool has_numbers_in_vectors(shape const& all, place const& where, int vector) {
     if (!is_cut_in_front(all, where)) return false;
     std::int64_t first = 0;
-    for (int k = 0; k < where.count(); ++k) {
+    for (int k = 0; k < where.local_count(); ++k) {
       if (first % vector != 0) return false;
       first += piece_bytes(all, 1, where, k);
     }

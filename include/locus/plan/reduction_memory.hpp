@@ -34,7 +34,7 @@ constexpr bool adds_on_the_way(reduction op, element type) {
 constexpr std::int64_t reduction_bytes(plan_view const& p, transfer const& t, device d) {
   step const& s = p.steps[t.from];
   place const &from = s.where, &to = t.arrives;
-  int const replicas = from.count();
+  int const replicas = from.local_count();
   std::int64_t const count = s.extents.size(), bytes = count * s.element_bytes;
   if (!internal::is_reduction(t.how) || replicas < 2 || count == 0) return 0;
   int gpus = 0;

@@ -31,9 +31,9 @@ struct graph_code {
 
   static constexpr int find_replicas() {
     int n = 1;
-    for (step const& s : arrays.steps) n = s.where.count() > n ? s.where.count() : n;
+    for (step const& s : arrays.steps) n = s.where.local_count() > n ? s.where.local_count() : n;
     for (int t = 0; t < transfers; ++t)
-      n = arrays.transfers[t].arrives.count() > n ? arrays.transfers[t].arrives.count() : n;
+      n = arrays.transfers[t].arrives.local_count() > n ? arrays.transfers[t].arrives.local_count() : n;
     return n;
   }
   static constexpr int replicas = find_replicas();
@@ -53,6 +53,12 @@ struct graph_code {
     return false;
   }
   static constexpr bool names_gpu = find_gpus();
+  static constexpr bool find_ranks() {
+    for (step const& s : arrays.steps)
+      if (s.where.devices.is_over_ranks()) return true;
+    return false;
+  }
+  static constexpr bool over_ranks = find_ranks();
   static constexpr bool is_static = all_static<Graph>();
   static constexpr bool is_open = has_open_places(arrays.view());
   /// the graph computes nothing: its root is a view of one tensor on an open device. The
@@ -119,6 +125,7 @@ struct graph_code {
     if constexpr (transfers > 0) p.crossings = &detail::crossings;
     if constexpr (folds) p.reductions = &detail::reductions;
     p.may_alias = locus::may_alias(arrays.view());
+    p.over_ranks = over_ranks;
     p.planned = planned;
     return p;
   }
@@ -146,7 +153,7 @@ struct graph_code {
     void const* objects[steps];
     devices_of_run open;
     binder b{values_of, extents, objects, replicas};
-    if constexpr (is_open) b.open = &open;
+    if constexpr (is_open) b.open = &open, open.ranks = runtime::this_rank;
     bind_all(b, lets{}, es...);
     infer_extents(arrays.view(), extents, objects);
     if constexpr (has_second_plan<Graph>)
@@ -198,7 +205,7 @@ struct graph_code {
     void const* objects[steps];
     devices_of_run open;
     binder b{values_of, is_static ? nullptr : extents, objects, replicas};
-    if constexpr (is_open) b.open = &open;
+    if constexpr (is_open) b.open = &open, open.ranks = runtime::this_rank;
     bind_all(b, lets{}, es...);
     if constexpr (!is_static) infer_extents(code.plan, extents, objects);
     shape const* const known = is_static ? code.extents : extents;
@@ -244,7 +251,7 @@ struct graph_code {
       program with_devices = code;
       with_devices.plan = bound.view(), with_devices.extents = nullptr;
       with_devices.plan.launches_otherwise = code.plan.launches_otherwise;
-      with_devices.all_gpus = open.all_gpus;
+      with_devices.open = open;
       fill_in(with_devices.plan, open);
       run_arrays run_bound = run_in;
       run_bound.slots = bound.slots;

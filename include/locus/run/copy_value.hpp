@@ -75,18 +75,18 @@ void each_part(run_state const& run, transfer const& me, Visit const& visit) {
     return;
   case transfer_kind::copy:
   case transfer_kind::broadcast:
-    for (int r = 0; r < to.count(); ++r) whole(r);
+    for (int r = 0; r < to.local_count(); ++r) whole(r);
     return;
   case transfer_kind::scatter:
-    for (int r = 0; r < to.count(); ++r) {
+    for (int r = 0; r < to.local_count(); ++r) {
       local_value const part = piece(run.value(me.from, 0), to, r);
       visit(there(r, &run.value(v, r)), to.at(r), here(0, &part), from.at(0), false);
     }
     return;
   case transfer_kind::gather:
   case transfer_kind::all_gather:
-    for (int b = 0; b < to.count(); ++b)
-      for (int a = 0; a < from.count(); ++a) {
+    for (int b = 0; b < to.local_count(); ++b)
+      for (int a = 0; a < from.local_count(); ++a) {
         local_value const part = piece(run.value(v, b), from, a);
         visit(there(b, &part), to.at(b), here(a, &run.value(me.from, a)), from.at(a), false);
       }

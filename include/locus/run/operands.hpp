@@ -66,7 +66,7 @@ struct region_facts {
     return -1;
   }
   /// means: the same table with the devices of this run in place of AllGpus
-  region_facts over(device_list const& all_gpus) const;
+  region_facts over(open_devices const& open) const;
 };
 
 namespace detail {

@@ -65,7 +65,8 @@ struct program {
   reduction_code const* reductions = nullptr;  // null: no reductions over replicas
   bool may_alias = false;
   tally planned{};         // with static extents
-  device_list all_gpus{};  // the devices of AllGpus in this run
+  open_devices open{};      // the devices of AllGpus, and the ranks, in this run
+  bool over_ranks = false;  // some values lie over ranks
 };
 
 /// Extents and strides of one local value.
@@ -77,7 +78,7 @@ struct local_layout {
 struct target {
   place where{};
   shape extents{};
-  local_value locals[max_devices];  // where.count() of them
+  local_value locals[max_devices];  // where.local_count() of them
   bool no_alias = false;            // the user's promise
   bool fresh = false;               // no operand can refer to it
 };

@@ -54,8 +54,9 @@ struct region_code {
   }
 
   static constexpr region_facts facts = facts_of_region(p, Root);
-  /// the number of pieces is the number of GPUs when the plan runs
-  static constexpr bool over_all_gpus = p.steps[Root].where.devices.is_all_gpus();
+  /// the number of pieces is that of the GPUs, or of the ranks, when the plan runs
+  static constexpr bool open_pieces =
+      p.steps[Root].where.devices.is_all_gpus() || p.steps[Root].where.devices.is_over_ranks();
 
   // ---- stages: trees over one kind of inputs that share values ----
   // Stage `elements` computes element outputs and the operands of all folds; stage K of a chain,
@@ -221,8 +222,8 @@ struct region_code {
       if constexpr (facts.fold_count == 0 && facts.space_place.is_sharded())
         if (what.is_part()) placer.take_rows(work.over, work.operands, what.begin, what.end);
     };
-    if constexpr (over_all_gpus)
-      place_with(facts.over(what.of->of->all_gpus));
+    if constexpr (open_pieces)
+      place_with(facts.over(what.of->of->open));
     else
       place_with(facts);
     if constexpr (facts.product < 0)
@@ -389,7 +390,7 @@ struct region_code {
     std::int64_t extents[max_rank]{};
     constexpr edge e = fold_edge(Fold);
     constexpr place where = e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
-    local_extents(from, over_all_gpus ? where.over(f.of->all_gpus) : where, replica, extents);
+    local_extents(from, open_pieces ? f.of->open.of(where) : where, replica, extents);
     return host::row_fold<typename decltype(row_reducer<Fold>())::type, decltype(stage)>{
         stage, extents[from.rank - 1], mean_count<Fold>(f)};
   }

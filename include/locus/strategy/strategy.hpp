@@ -190,8 +190,7 @@ class strategy {
 
   explicit strategy(call_site where = call_site::here()) {
     runtime::devices("a strategy was made", where);
-    devices_ = Replicas::value.is_open() ? runtime::visible_gpus()
-                                         : Replicas::value.devices.balanced(false);
+    devices_ = runtime::place_now(Replicas::value).devices.balanced(false);
     runtime::note_gpus<has_gpu(Replicas::value.devices)>();
     runtime::request_devices({devices_}, "a strategy", where);
   }

@@ -105,7 +105,7 @@ class variable {
                   "locus: copies that each replica writes have no common value without an "
                   "aggregation; write aggregation::sum, mean or only_first_replica");
     require_extents(x.extents().as_shape());
-    int const n = block_->where.count();
+    int const n = block_->where.local_count();
     if (Sync == on_write || How != aggregation::sum || n == 1)
       return internal::fill_storage(*block_.get(), x.data());
     std::vector<T> part(static_cast<std::size_t>(x.size()));
@@ -134,7 +134,7 @@ class variable {
   /// means: the copy of each replica     after: strategy.experimental_local_results(v)
   std::vector<host_tensor> local_results() const {
     std::vector<host_tensor> all;
-    for (int r = 0; r < block_->where.count(); ++r) all.push_back(local_result(r));
+    for (int r = 0; r < block_->where.local_count(); ++r) all.push_back(local_result(r));
     return all;
   }
   host_tensor local_result(int replica) const {
@@ -274,7 +274,7 @@ class variable {
   }
   internal::local_parts copies() const {
     internal::local_parts all;
-    for (int r = 0; r < block_->where.count(); ++r)
+    for (int r = 0; r < block_->where.local_count(); ++r)
       all.of[all.count++] = internal::part_of_block(*block_.get(), r);
     return all;
   }

@@ -13,7 +13,8 @@ namespace detail {
 inline bool lies_as(place const& pattern, place const& actual) {
   if (pattern.how != actual.how || pattern.axis != actual.axis) return false;
   if (!pattern.is_open()) return pattern == actual;
-  if (pattern.devices.is_all_gpus()) return actual.devices == runtime::visible_gpus();
+  if (pattern.devices.is_all_gpus() || pattern.devices.is_over_ranks())
+    return actual.devices == runtime::place_now(pattern).devices;
   return actual.at(0).kind() == pattern.at(0).kind();
 }
 /// means: every extent of `to` is dyn, or equal to the extent of `from`
@@ -95,7 +96,7 @@ class AnyTensor : public tensor_base {
                   "locus: to<GpuDevice<dyn>> of an AnyTensor needs its ordinal; write "
                   "any.to<GpuDevice<dyn>>(2)");
     place at = Where::value;
-    if constexpr (open_policy<Where>) at = at.over(runtime::visible_gpus());
+    if constexpr (open_policy<Where>) at = runtime::place_now(at);
     return copied_to<Where>(at, site);
   }
   template <open_device Where>

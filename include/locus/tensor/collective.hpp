@@ -230,12 +230,12 @@ template <class T, class E, device_policy Where>
   requires(Where::value.is_mirrored())
 void broadcast(Tensor<T, E, Where>& t, int root) {
   target const at = t.as_target();
-  if (root < 0 || root >= at.where.count()) {
+  if (root < 0 || root >= at.where.local_count()) {
     message text;
     throw placement_error(text << "locus: there is no replica " << root << " among "
-                               << at.where.count() << "; count them from 0");
+                               << at.where.local_count() << "; count them from 0");
   }
-  for (int r = 0; r < at.where.count(); ++r)
+  for (int r = 0; r < at.where.local_count(); ++r)
     internal::copy_local(at.where.at(r), at.locals[r].data, at.where.at(root), at.locals[root].data,
                          at.extents.size() * std::int64_t(sizeof(T)), "broadcast");
 }

@@ -55,7 +55,7 @@ void write_standing(Stream& out, plan_view const& now, std::string_view name) {
   device_list said;
   for (step const& s : now.steps) {
     if (s.name != name) continue;
-    for (int r = 0; r < s.where.count(); ++r) {
+    for (int r = 0; r < s.where.local_count(); ++r) {
       device const d = s.where.at(r);
       if (!d.is_gpu() || d.is_open() || said.contains(d) || said.size() == max_devices) continue;
       said.push(d);

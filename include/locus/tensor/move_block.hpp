@@ -26,8 +26,8 @@ inline void move_block(tensor_block const& from, tensor_block& to) {
   local_value values[max_devices];
   target into;
   into.where = to.where.without_margin(), into.extents = to.extents;
-  for (int r = 0; r < from.where.count(); ++r) values[r] = from.local(r);
-  for (int r = 0; r < to.where.count(); ++r) into.locals[r] = to.local(r);
+  for (int r = 0; r < from.where.local_count(); ++r) values[r] = from.local(r);
+  for (int r = 0; r < to.where.local_count(); ++r) into.locals[r] = to.local(r);
   across.run(values, into);
 }
 

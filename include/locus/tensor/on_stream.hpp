@@ -17,7 +17,7 @@ namespace detail {
 template <class Graph>
 consteval bool touches_host() {
   auto const on_cpu = [](place const& p) {
-    for (int r = 0; r < p.count(); ++r)
+    for (int r = 0; r < p.local_count(); ++r)
       if (p.at(r).is_cpu()) return true;
     return false;
   };

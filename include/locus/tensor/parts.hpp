@@ -90,7 +90,7 @@ class window_destination {
     target t;
     t.where = policy::value.is_open() ? policy::value.over(block->where.devices) : policy::value;
     t.extents = extents_of_ranges(part_.op, block->extents);
-    for (int r = 0; r < t.where.count(); ++r) t.locals[r] = local(*block, t, r);
+    for (int r = 0; r < t.where.local_count(); ++r) t.locals[r] = local(*block, t, r);
     return t;
   }
 

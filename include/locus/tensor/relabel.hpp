@@ -8,7 +8,7 @@ namespace locus::detail {
 
 /// the owner of the memory that a relabelled block uses; stored after the pieces
 inline block_owner* base_of(tensor_block& b) {
-  return reinterpret_cast<block_owner*>(b.pieces + b.where.count());
+  return reinterpret_cast<block_owner*>(b.pieces + b.where.local_count());
 }
 inline void release_relabelled(tensor_block& b) noexcept { base_of(b)->~block_owner(); }
 

@@ -4,7 +4,7 @@
 #include <concepts>     // integral
 #include <type_traits>  // is_same
 
-#include <locus/backend/all_gpus.hpp>    // visible_gpus
+#include <locus/backend/all_gpus.hpp>    // place_now
 #include <locus/core/call_site.hpp>      // call_site
 #include <locus/core/forward.hpp>        // Tensor, with default arguments
 #include <locus/device/open.hpp>         // bound_device
@@ -275,7 +275,7 @@ class Tensor : public tensor_base {
   std::int64_t size() const { return live().extents.size(); }
   /// means: the device of a replica, also where the type leaves it open; and the number of replicas
   locus::device device(int replica = 0) const { return live().where.at(replica); }
-  int replica_count() const { return live().where.count(); }
+  int replica_count() const { return live().where.local_count(); }
   /// means: the address of a replica's elements; host code may not read it on a GPU
   T* data(int replica = 0) {
     tensor_block const& b = live();
@@ -342,7 +342,7 @@ class Tensor : public tensor_base {
     t.where = where.without_margin(), t.extents = live().extents;
     if constexpr (where.is_open()) t.where = block->where.without_margin();
     forget_margins(*block.get());
-    for (int r = 0; r < t.where.count(); ++r) t.locals[r] = block->local(r);
+    for (int r = 0; r < t.where.local_count(); ++r) t.locals[r] = block->local(r);
     return t;
   }
 
@@ -394,7 +394,7 @@ class Tensor : public tensor_base {
         "E, GpuDevice<dyn>> t(gpu(2), extents...)");
     runtime::devices(made, site);
     if constexpr (where.is_open())
-      return asked(where.over(runtime::visible_gpus()), site);
+      return asked(runtime::place_now(where), site);
     else
       return asked(where, site);
   }
@@ -422,7 +422,7 @@ class Tensor : public tensor_base {
         return internal::move_block(*o.block.get(), *block.get());
     static constexpr char copied = 0;
     bool const logged = runtime::log_wants(&copied, {});
-    for (int r = 0; r < block->where.count(); ++r) {
+    for (int r = 0; r < block->where.local_count(); ++r) {
       logical_device& d = runtime::find_device(block->where.at(r));
       piece const& from = o.live().pieces[r];
       runtime::copy(d, block->pieces[r].data, d, from.data, std::int64_t(from.bytes),

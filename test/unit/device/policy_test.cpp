@@ -23,7 +23,7 @@ static_assert(!device_policy<almost>);
 
 static_assert(GpuDevice<1>::value == "/GPU:1" && Cpu<2>::value == "/CPU:2");
 static_assert(Two::value.is_mirrored() && Two::value.at(0) == gpu(2) && Two::value.at(1) == cpu(0));
-static_assert(Rows::value.is_sharded() && Rows::value.axis == 0 && Rows::value.count() == 3);
+static_assert(Rows::value.is_sharded() && Rows::value.axis == 0 && Rows::value.local_count() == 3);
 static_assert(!(Mirrored<GpuDevice<0>, GpuDevice<1>>::value ==
                 Mirrored<GpuDevice<1>, GpuDevice<0>>::value));  // replica r is on the r-th
 static_assert(Mirrored<GpuDevice<0>>::value.is_mirrored());     // of one device: still replicas

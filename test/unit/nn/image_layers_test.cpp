@@ -165,7 +165,7 @@ outcome check_slopes(Layer const& layer, shape const& in, std::int64_t rows) {
 
 template <class Replicas, class In, class Layer>
 void check_same(Layer const& layer, shape const& in, std::int64_t rows, outcome const& one) {
-  INFO(Layer::kind, " on ", Replicas::value.count(), " replicas, ", rows, " rows");
+  INFO(Layer::kind, " on ", Replicas::value.local_count(), " replicas, ", rows, " rows");
   auto compare = [&] {
     bench<Replicas, In, Layer> b(layer, in);
     outcome const got = b.step(rows, random_numbers(rows * in.size(), 1),

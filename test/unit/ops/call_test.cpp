@@ -111,7 +111,7 @@ template <class M>
 void check_replicas() {
   using Rows = rows_over<M>;
   for (std::int64_t const n : {11, 4, 3, 1, 0}) {
-    INFO(M::value.count(), " replicas, ", n, " rows");
+    INFO(M::value.local_count(), " replicas, ", n, " rows");
     Matrix const hx = counted(n, 3), hd = counted(n, 3, .5f);
     Vector hw(1);
     hw.data()[0] = 3;

@@ -174,7 +174,7 @@ TEST_CASE("a plan over terms and replicas computes what one device computes") {
         REQUIRE(std::abs(got - all.value[i]) <= tolerance);
         ++kept[s.kind == step_kind::map];
       } else {
-        for (int r = 0; r < s.where.count(); ++r)
+        for (int r = 0; r < s.where.local_count(); ++r)
           REQUIRE(std::abs(all.terms[i].of[r] - all.value[i]) <= tolerance);
         ++reduced_first;
       }

@@ -81,7 +81,7 @@ TEST_CASE("a tensor of any place is held, asked, taken back and copied anywhere"
     all.emplace_back(to<Pair>(fifteen()));
     all.emplace_back(to<Columns>(fifteen()));
     CHECK(all[2].where() == single(gpu(3)));
-    CHECK(all[3].where().count() == (m.gpus ? m.gpus : 1));
+    CHECK(all[3].where().local_count() == (m.gpus ? m.gpus : 1));
     CHECK(all[0].is_on<CpuDevice>());
     CHECK(all[0].is_on<Cpu<dyn>>());
     CHECK(all[2].is_on<GpuDevice<dyn>>());

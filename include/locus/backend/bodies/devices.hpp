@@ -172,7 +172,7 @@ namespace locus::runtime {
 
 LOCUS_FUNCTION void request_devices(place const& all, std::string_view who, call_site where) {
   if (placement_is_soft()) return;
-  for (int r = 0; r < all.count(); ++r)
+  for (int r = 0; r < all.local_count(); ++r)
     if (!is_there(all.at(r))) detail::refuse_missing(all.at(r), who, where);
 }
 

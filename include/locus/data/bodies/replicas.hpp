@@ -14,7 +14,7 @@ LOCUS_LEAN_BEGIN
 namespace locus::data::detail {
 
 LOCUS_FUNCTION void arrivals::order(place const& where) const {
-  for (int r = 0; r < where.count(); ++r)
+  for (int r = 0; r < where.local_count(); ++r)
     if (of[r].is_set())
       runtime::wait(runtime::find_device(where.at(r)), queue_kind::compute, of[r]);
 }
@@ -40,7 +40,7 @@ LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, 
                               arrivals& when) {
   logical_device& host = runtime::find_device(cpu(0));
   std::int64_t const n = from.extents.extent[0], row = n ? from.extents.size() / n : 0;
-  for (int r = 0; r < to.where.count(); ++r) {
+  for (int r = 0; r < to.where.local_count(); ++r) {
     logical_device& d = runtime::find_device(to.where.at(r));
     std::int64_t const begin = to.where.piece_begin(n, r) * row * from.element_bytes,
                        bytes = to.where.piece_size(n, r) * row * from.element_bytes;

@@ -9,11 +9,11 @@
 namespace locus {
 
 LOCUS_FUNCTION tensor_block* tensor_block::make(place const& where, std::size_t room) {
-  auto const extra = sizeof(piece) * static_cast<std::size_t>(where.count() - 1);
+  auto const extra = sizeof(piece) * static_cast<std::size_t>(where.local_count() - 1);
   void* const memory = std::malloc(sizeof(tensor_block) + extra + room);
   if (!memory) throw std::bad_alloc();
   auto* const block = new (memory) tensor_block;
-  for (int r = 1; r < where.count(); ++r) new (block->pieces + r) piece;
+  for (int r = 1; r < where.local_count(); ++r) new (block->pieces + r) piece;
   block->where = where;
   return block;
 }

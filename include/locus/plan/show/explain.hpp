@@ -121,7 +121,7 @@ template <class Text>
 constexpr void write_kernel(Text& out, plan_view const& p, short root, shape const* extents,
                             bool reproducible) {
   place const& where = p.steps[root].where;
-  for (int r = 0; r < where.count(); ++r)
+  for (int r = 0; r < where.local_count(); ++r)
     if (!where.at(r).is_gpu()) return;
   library_kernel const k = library_kernel_of(p, root, extents, reproducible);
   if (k.name.empty()) return void(out << " by a kernel of locus");

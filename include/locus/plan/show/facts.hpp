@@ -71,17 +71,17 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
   switch (how.how) {
   case transfer_kind::copy: return cross(from.at(0), to.at(0), whole);
   case transfer_kind::broadcast:
-    for (int r = 0; r < to.count(); ++r) cross(from.at(0), to.at(r), whole);
+    for (int r = 0; r < to.local_count(); ++r) cross(from.at(0), to.at(r), whole);
     return;
   case transfer_kind::scatter:
-    for (int r = 0; r < to.count(); ++r) cross(from.at(0), to.at(r), piece(to, r));
+    for (int r = 0; r < to.local_count(); ++r) cross(from.at(0), to.at(r), piece(to, r));
     return;
   case transfer_kind::gather:
-    for (int r = 0; r < from.count(); ++r) cross(from.at(r), to.at(0), piece(from, r));
+    for (int r = 0; r < from.local_count(); ++r) cross(from.at(r), to.at(0), piece(from, r));
     return;
   case transfer_kind::all_gather:
-    for (int a = 0; a < from.count(); ++a)
-      for (int b = 0; b < to.count(); ++b) cross(from.at(a), to.at(b), piece(from, a));
+    for (int a = 0; a < from.local_count(); ++a)
+      for (int b = 0; b < to.local_count(); ++b) cross(from.at(a), to.at(b), piece(from, a));
     return;
   case transfer_kind::first_replica:
     if (!from.devices.contains(to.at(0))) cross(from.at(0), to.at(0), whole);
@@ -139,8 +139,8 @@ constexpr bool may_be_one(device a, device b) {
 constexpr bool depends_on_open(place const& from, transfer const& t) {
   if (is_reduction(t.how) || t.how == transfer_kind::slice) return false;
   if (from.devices.is_all_gpus() || t.arrives.devices.is_all_gpus()) return true;
-  for (int a = 0; a < from.count(); ++a)
-    for (int b = 0; b < t.arrives.count(); ++b)
+  for (int a = 0; a < from.local_count(); ++a)
+    for (int b = 0; b < t.arrives.local_count(); ++b)
       if (may_be_one(from.at(a), t.arrives.at(b))) return true;
   return false;
 }
@@ -177,7 +177,7 @@ struct work {
 namespace detail {
 /// the number of replicas that compute or read the same elements
 constexpr int repeats(place const& at) {
-  return at.is_mirrored() || at.is_partial() ? at.count() : 1;
+  return at.is_mirrored() || at.is_partial() ? at.local_count() : 1;
 }
 /// the number of replicas that read the same elements of an operand: 1 where results are sharded
 /// along an axis that the operand has, since each replica then reads its own part

@@ -45,8 +45,8 @@ LOCUS_FUNCTION void require_apart(run_state const& run, int k, int other) {
   int const rank = run.targets[k].extents.rank, other_rank = run.targets[other].extents.rank;
   int const bytes = run.bytes_of_element(run.plan.roots[k].from),
             other_bytes = run.bytes_of_element(run.plan.roots[other].from);
-  for (int r = 0; r < run.targets[k].where.count(); ++r)
-    for (int q = 0; q < run.targets[other].where.count(); ++q)
+  for (int r = 0; r < run.targets[k].where.local_count(); ++r)
+    for (int q = 0; q < run.targets[other].where.local_count(); ++q)
       if (run.targets[k].where.at(r) == run.targets[other].where.at(q) &&
           share_bytes(run.targets[k].locals[r], rank, bytes, run.targets[other].locals[q],
                       other_rank, other_bytes))
@@ -55,7 +55,8 @@ LOCUS_FUNCTION void require_apart(run_state const& run, int k, int other) {
 
 LOCUS_FUNCTION void check_extents(run_state const& run) {
   require_elements(run.plan, run.extents);
-  for (short i = 0; i < run.plan.steps.count && !run.code.extents && run.code.replicas > 1; ++i)
+  bool const in_pieces = run.code.replicas > 1 || run.code.over_ranks;
+  for (short i = 0; i < run.plan.steps.count && !run.code.extents && in_pieces; ++i)
     if (check_cut(run.plan, i, run.extents) != plan_error::none) refuse_cut(run, i);
   for (int k = 0; k < run.plan.roots.count; ++k)
     if (!(run.extents[run.plan.roots[k].from] == run.targets[k].extents)) refuse_extents(run, k);
@@ -66,7 +67,7 @@ LOCUS_FUNCTION void check_extents(run_state const& run) {
 /// means: drops kept copies of the bytes that this run writes
 [[gnu::cold]] LOCUS_FUNCTION void forget_written(run_state const& run) {
   for (int k = 0; k < run.plan.roots.count; ++k)
-    for (int r = 0; r < run.targets[k].where.count(); ++r) {
+    for (int r = 0; r < run.targets[k].where.local_count(); ++r) {
       byte_range const to = run.bytes_of_target(k, r);
       runtime::forget_copies(to.first, to.bytes);
     }
@@ -85,17 +86,17 @@ LOCUS_FUNCTION void meet_operands(run_state const& run) {
   };
   for (short i = 0; i < run.plan.steps.count; ++i) {
     step const& s = run.plan.steps[i];
-    for (int r = 0; s.kind == step_kind::leaf && r < s.where.count(); ++r)
+    for (int r = 0; s.kind == step_kind::leaf && r < s.where.local_count(); ++r)
       meet(s.where.at(r), run.bytes_of(i, r));
   }
   for (int k = 0; k < run.plan.roots.count; ++k)
-    for (int r = 0; r < run.targets[k].where.count(); ++r)
+    for (int r = 0; r < run.targets[k].where.local_count(); ++r)
       meet(run.targets[k].where.at(r), run.bytes_of_target(k, r));
 }
 
 LOCUS_FUNCTION void order_behind_guest(run_state& run) {
   auto const add = [&](place const& p) {
-    for (int r = 0; r < p.count(); ++r) run.beside.add(runtime::find_device(p.at(r)));
+    for (int r = 0; r < p.local_count(); ++r) run.beside.add(runtime::find_device(p.at(r)));
   };
   for (step const& s : run.plan.steps) add(s.where);
   for (transfer const& t : run.plan.transfers) add(t.arrives);

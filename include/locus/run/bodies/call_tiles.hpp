@@ -38,7 +38,7 @@ inline call_context part_of_own_cut(frame const& f, short first, int replica) {
   if (k == s.arity) return c;
   place const& at = place_of_operand(p, s, k);
   std::int64_t const n = f.extents[p.operands(s)[k].from].extent[at.axis];
-  c.replica = replica, c.replicas = at.count(), c.first_row = at.piece_begin(n, replica);
+  c.replica = at.devices.before() + replica, c.replicas = at.global_count(), c.first_row = at.piece_begin(n, replica);
   c.rows = own_cut_of_call(p, s).batch == k ? n : 0;
   return c;
 }
@@ -52,8 +52,9 @@ LOCUS_FUNCTION call_context call_part(frame const& f, short first, int replica) 
   shape const& batch = f.extents[p.operands(p.steps[first])[k].from];
   c.rows = batch.rank > 0 ? batch.extent[0] : 0;
   if (!call_is_cut(p, first)) return c;
-  c.replica = replica, c.replicas = p.steps[first].where.count();
-  c.first_row = piece_begin(c.rows, c.replicas, replica);
+  place const& over = p.steps[first].where;
+  c.replica = over.devices.before() + replica, c.replicas = over.global_count();
+  c.first_row = p.steps[first].where.piece_begin(c.rows, replica);
   return c;
 }
 

@@ -25,7 +25,7 @@ LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, c
   only_this.plan = plan_;
   only_this.crossings = &crossings;
   only_this.may_alias = true;
-  int const a = leaf_.where.count(), b = into.where.count();
+  int const a = leaf_.where.local_count(), b = into.where.local_count();
   only_this.replicas = a > b ? a : b;
   local_value values[2 * max_devices];
   local_layout layouts[2 * max_devices];

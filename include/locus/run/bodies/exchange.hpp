@@ -28,7 +28,7 @@ LOCUS_FUNCTION void wait_for_halos(run_state const& run, logical_device& d) {
 [[gnu::cold]] LOCUS_FUNCTION bool may_keep_margins(run_state const& run, short leaf,
                                                    tensor_block const& block) {
   bool written = __atomic_load_n(&block.exposed, __ATOMIC_RELAXED) || !runtime::halos_are_reused();
-  for (int r = 0; r < block.where.count() && !written; ++r)
+  for (int r = 0; r < block.where.local_count() && !written; ++r)
     written = is_written(run, run.bytes_of(leaf, r));
   return !written;
 }
@@ -66,7 +66,7 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
   if (is_valid && runtime::halos_are_reused()) return run.exchange.end();
   if (is_in_parts(run.plan))
     return run.exchange.last();  // its kernels wait for the rows themselves
-  for (int r = 0; r < me.arrives.count(); ++r)
+  for (int r = 0; r < me.arrives.local_count(); ++r)
     wait_for_halos(run, runtime::find_device(me.arrives.at(r)));
   if (reused || !may_keep_margins(run, me.from, block)) return run.exchange.last();
   int const before = (valid & 255) < me.before ? me.before : valid & 255,

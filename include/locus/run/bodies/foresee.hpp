@@ -36,7 +36,7 @@ LOCUS_FUNCTION bool may_take_workspace(run_state const& run, short region) {
   for (action const& act : run.plan.actions) {
     if (act.kind != action_kind::launch || !may_take_workspace(run, act.what)) continue;
     place const& where = run.plan.steps[act.what].where;
-    for (int r = 0; r < where.count(); ++r) {
+    for (int r = 0; r < where.local_count(); ++r) {
       logical_device& d = runtime::find_device(where.at(r));
       if (!d.is_card()) continue;
       frame const f = run.as_frame();

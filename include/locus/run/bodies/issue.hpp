@@ -164,7 +164,7 @@ LOCUS_FUNCTION void launch_part(run_state& run, action const& act, int part) {
   ++run.done.launches;
   bool const look = runtime::devices().has_gpus();
   bool const margins = run.code.crossings && part != inside && reads_margins(run.plan, i);
-  for (int r = 0; r < ends.where.count(); ++r) {
+  for (int r = 0; r < ends.where.local_count(); ++r) {
     logical_device& d = runtime::find_device(ends.where.at(r));
     step_record const record = run.record_of(i, d.name);
     runtime::running_scope const scope(&record);
@@ -202,14 +202,14 @@ LOCUS_FUNCTION void launch_region(run_state& run, action const& act) {
       note_copy(run, me, *from.at, at, to, true, "reused: the same tensor was brought before");
   });
   int const v = run.value_of(me), other = run.plan.steps.count + first;
-  for (int r = 0; r < me.arrives.count(); ++r) run.ready(v, r) = run.ready(other, r);
+  for (int r = 0; r < me.arrives.local_count(); ++r) run.ready(v, r) = run.ready(other, r);
 }
 
 LOCUS_FUNCTION void move_value(run_state& run, transfer const& me) {
   if (&me - run.plan.transfers.first ==
       runtime::planted.omit_transfer) {  // a mistake that a test plants: readers get the source
     int const v = run.value_of(me);
-    for (int r = 0; r < me.arrives.count(); ++r) run.value(v, r) = run.value(me.from, 0);
+    for (int r = 0; r < me.arrives.local_count(); ++r) run.value(v, r) = run.value(me.from, 0);
     return;
   }
   if (is_reduction(me.how)) return run.code.reductions->reduce(run, me);

@@ -12,7 +12,7 @@ inline namespace LOCUS_RUN_MODE {
 inline bool on_host(device d) { return runtime::find_device(d).is_host(); }
 
 LOCUS_FUNCTION bool all_on_host(place const& p) {
-  for (int r = 0; r < p.count(); ++r)
+  for (int r = 0; r < p.local_count(); ++r)
     if (!on_host(p.at(r))) return false;
   return true;
 }
@@ -74,7 +74,7 @@ LOCUS_FUNCTION void place_made(run_state& run, int v) {
   bool const direct = k >= 0 && may_write_directly(run, v, k);
   std::int64_t const bytes =
       k >= 0 && !direct ? local_bytes(run.whole_of(v), run.bytes_of_element(v), where) : 0;
-  for (int r = 0; r < where.count(); ++r) {
+  for (int r = 0; r < where.local_count(); ++r) {
     if (direct) {
       run.value(v, r) = is_shape_of(run, v, k)
                             ? run.targets[k].locals[r]
@@ -98,14 +98,14 @@ LOCUS_FUNCTION void place_values(run_state& run) {
       continue;
     }
     short const from = run.plan.operands(s)[0].from;
-    for (int r = 0; r < s.where.count(); ++r)
+    for (int r = 0; r < s.where.local_count(); ++r)
       run.value(i, r) = view_value(run.plan, i, r, run.value(from, r), run.extents,
                                    run.arrays.objects, run.layout(i, r));
   }
   for (short i = 0; i < run.plan.steps.count;
        ++i)  // a product lies where the result of its kernel will lie
     if (is_product_with_row(run.plan, i) && run.slots[i].bytes == 0)
-      for (int r = 0; r < run.plan.steps[i].where.count(); ++r)
+      for (int r = 0; r < run.plan.steps[i].where.local_count(); ++r)
         run.value(i, r) = run.value(run.plan.steps[i].region, r);
 }
 
@@ -118,7 +118,7 @@ LOCUS_FUNCTION void lay_out(run_state& run) {
   }
   for (short v = 0; v < run.slots.count; ++v)
     if (run.slots[v].bytes > 0 && !run.slots[v].is_result)
-      for (int r = 0; r < run.place_of(v).count(); ++r) open_arena(run, run.place_of(v).at(r));
+      for (int r = 0; r < run.place_of(v).local_count(); ++r) open_arena(run, run.place_of(v).at(r));
   place_values(run);
   if (run.code.crossings) run.code.crossings->lay_out(run);
 }
@@ -138,7 +138,7 @@ LOCUS_FUNCTION bool keeps_memory(run_state const& run, short v, short until) {
     std::int64_t const at = offset_of(run, o);
     if (at >= mine.offset + round_up(mine.bytes) || mine.offset >= at + round_up(other.bytes))
       continue;
-    for (int r = 0; r < run.place_of(v).count(); ++r)
+    for (int r = 0; r < run.place_of(v).local_count(); ++r)
       if (run.place_of(o).devices.contains(run.place_of(v).at(r))) return false;
   }
   return true;
@@ -150,7 +150,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
   bool const result = run.slots[v].is_result;
   auto keep = [&](int r, int source) { run.value(v, r) = run.value(me.from, source); };
   if (me.how == transfer_kind::slice) {
-    for (int r = 0; r < me.arrives.count(); ++r)
+    for (int r = 0; r < me.arrives.local_count(); ++r)
       run.value(v, r) = piece_of(run.value(me.from, r), rank, me.arrives, r, run.extents[me.from],
                                  s.element_bytes, run.layout(v, r));
     return;
@@ -158,7 +158,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
   if (me.how == transfer_kind::first_replica && s.where.devices.contains(me.arrives.at(0)))
     return keep(0, s.where.devices.find(me.arrives.at(0)));
   if (run.slots[v].in_place_of >= 0) {
-    for (int r = 0; r < me.arrives.count(); ++r) keep(r, r);
+    for (int r = 0; r < me.arrives.local_count(); ++r) keep(r, r);
     return;
   }
   // both sides are host memory and no step writes the arrival: the value keeps its place, unless a
@@ -168,13 +168,13 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
   bool const stays = s.where == me.arrives;  // an open device is the other device of the transfer
   if (whole && !result && (stays || (all_on_host(s.where) && all_on_host(me.arrives))) &&
       keeps_memory(run, memory_of(run.plan, me.from), run.slots[v].last_read)) {
-    for (int r = 0; r < me.arrives.count(); ++r) keep(r, 0);
+    for (int r = 0; r < me.arrives.local_count(); ++r) keep(r, 0);
     return;
   }
   place_made(run, v);
   local_value const& source = run.value(me.from, 0);
   if (!whole || result || is_dense(source, rank) || !is_block(source, rank)) return;
-  for (int r = 0; r < me.arrives.count(); ++r)  // a block arrives with the strides it had
+  for (int r = 0; r < me.arrives.local_count(); ++r)  // a block arrives with the strides it had
     for (int a = 0; a < rank; ++a) run.layout(v, r).strides[a] = source.strides[a];
 }
 
@@ -195,7 +195,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
     if (!of || __atomic_load_n(&of->exposed, __ATOMIC_RELAXED) || !is_block(source, rank) ||
         is_written(run, range))
       continue;
-    for (int r = 0; r < t.arrives.count(); ++r) {
+    for (int r = 0; r < t.arrives.local_count(); ++r) {
       runtime::copy_key key{of,          leaf.type,   rank,    source,
                             range.first, range.bytes, nullptr, nullptr};
       key.from = &runtime::find_device(run.plan.steps[t.from].where.at(0));
@@ -214,7 +214,7 @@ LOCUS_FUNCTION void lay_out_arrivals(run_state& run) {
     if (!brought_by_other(run, t)) place_arrival(run, t);
   if (has_watcher(run.seen.watchers, runtime::watcher::kept)) place_kept(run);
   for (occurrence const& o : run.shared)
-    for (int r = 0; r < run.plan.transfers[o.first].arrives.count(); ++r)
+    for (int r = 0; r < run.plan.transfers[o.first].arrives.local_count(); ++r)
       run.value(run.plan.steps.count + o.transfer, r) =
           run.value(run.plan.steps.count + o.first, r);
 }

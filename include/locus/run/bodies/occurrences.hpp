@@ -35,7 +35,7 @@ struct occurrence_finder {
     if (rank != extents[y.from].rank || a.type != b.type || a.element_bytes != b.element_bytes ||
         !(a.where == b.where) || !(x.arrives == y.arrives))
       return false;
-    for (int r = 0; r < a.where.count(); ++r)
+    for (int r = 0; r < a.where.local_count(); ++r)
       if (!same_layout(source(t, r), source(u, r), rank)) return false;
     return true;
   }
@@ -126,7 +126,7 @@ LOCUS_FUNCTION tally count_run(plan_view const& p, local_value* values, int repl
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
     if (!s.is_view() || s.region >= 0 || p.steps[memory_of(p, i)].kind != step_kind::leaf) continue;
-    for (int r = 0; r < s.where.count(); ++r) {
+    for (int r = 0; r < s.where.local_count(); ++r) {
       int const at = i * replicas + r;
       values[at] = view_value(p, i, r, values[p.operands(s)[0].from * replicas + r], extents,
                               objects, layouts[static_cast<std::size_t>(at)]);

@@ -9,11 +9,9 @@ LOCUS_LEAN_BEGIN
 
 namespace locus {
 
-LOCUS_FUNCTION region_facts region_facts::over(device_list const& all_gpus) const {
+LOCUS_FUNCTION region_facts region_facts::over(open_devices const& open) const {
   region_facts f = *this;
-  auto fill_in = [&](place& p) {
-    if (p.devices.is_all_gpus()) p = p.over(all_gpus);
-  };
+  auto fill_in = [&](place& p) { p = open.of(p); };
   for (int k = 0; k < input_count; ++k) fill_in(f.inputs[k].where);
   fill_in(f.space_place);
   fill_in(f.rows_place);

@@ -181,7 +181,7 @@ LOCUS_FUNCTION void deliver(run_state& run, transfer const& me, logical_device& 
   local_layout layout, part_layout;
   int const v = run.value_of(me), rank = run.rank_of(v);
   local_value const whole = dense_value(sum, run.whole_of(v), single(at.name), 0, layout);
-  for (int r = 0; r < me.arrives.count(); ++r) {
+  for (int r = 0; r < me.arrives.local_count(); ++r) {
     local_value const part =
         me.arrives.is_sharded()
             ? piece_of(whole, rank, me.arrives, r, run.whole_of(v), s.element_bytes, part_layout)
@@ -207,7 +207,7 @@ LOCUS_FUNCTION void reduce_apart(run_state& run, transfer const& me) {
   if (bytes == 0) return;
   j.host_scratch = take_memory(run, runtime::find_device(cpu(0)), by.host_scratch(j));
   int const v = run.value_of(me);
-  for (int r = 0; r < me.arrives.count(); ++r) {
+  for (int r = 0; r < me.arrives.local_count(); ++r) {
     logical_device& d = runtime::find_device(me.arrives.at(r));
     wait_for_readers(run, d, queue_kind::compute, run.bytes_of(v, r), d);
   }

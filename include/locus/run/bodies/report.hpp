@@ -59,7 +59,7 @@ inline void add_to_report(plan_record& p, plan_run const& run) {
 }
 
 inline void note_devices(dynamic_array<device_use>& uses, place const& where) {
-  for (int r = 0; r < where.count(); ++r) {
+  for (int r = 0; r < where.local_count(); ++r) {
     bool known = false;
     for (device_use const& u : uses) known = known || u.asked == where.at(r);
     if (!known) uses.push(use_of(where.at(r)));

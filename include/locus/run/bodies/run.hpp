@@ -19,7 +19,7 @@ inline namespace LOCUS_RUN_MODE {
 /// means: waits for all queues of the plan's devices, so that no work uses memory of this run
 [[gnu::cold]] LOCUS_FUNCTION void drain(run_state const& run) noexcept {
   auto wait_for_all = [](place const& p) {
-    for (int r = 0; r < p.count(); ++r)
+    for (int r = 0; r < p.local_count(); ++r)
       for (queue_kind const queue : runtime::queue_kinds) try {
           logical_device& d = runtime::find_device(p.at(r));
           runtime::synchronize(runtime::mark(d, queue));

@@ -44,7 +44,7 @@ LOCUS_FUNCTION void foresee_targets(run_state& run) {
   if (!run.code.may_alias) return;
   for (int k = 0; k < run.plan.roots.count; ++k) {
     int const v = run.value_of(run.plan.roots[k]);
-    for (int r = 0; r < run.targets[k].where.count(); ++r)
+    for (int r = 0; r < run.targets[k].where.local_count(); ++r)
       if (must_set_aside(run, k, r))
         run.memory.will_need(runtime::find_device(run.targets[k].where.at(r)),
                              size_of(run.value(v, r), run.rank_of(v)) * run.bytes_of_element(v));
@@ -58,7 +58,7 @@ LOCUS_FUNCTION void foresee_targets(run_state& run) {
     int const v = run.value_of(run.plan.roots[k]), rank = run.rank_of(v);
     int const element_bytes = run.bytes_of_element(v);
     target const& to = run.targets[k];
-    for (int r = 0; r < to.where.count(); ++r) {
+    for (int r = 0; r < to.where.local_count(); ++r) {
       if (!must_set_aside(run, k, r)) continue;
       logical_device& d = runtime::find_device(to.where.at(r));
       local_value const from = run.value(v, r);
@@ -82,7 +82,7 @@ LOCUS_FUNCTION void write_targets(run_state& run) {
     root const& me = run.plan.roots[k];
     target const& to = run.targets[k];
     int const v = run.value_of(me), rank = run.rank_of(v);
-    for (int r = 0; r < to.where.count(); ++r) {
+    for (int r = 0; r < to.where.local_count(); ++r) {
       logical_device& d = runtime::find_device(to.where.at(r));
       if (same_layout(run.value(v, r), to.locals[r], rank)) {
         if (!leaves_beside(run, v, r, d))

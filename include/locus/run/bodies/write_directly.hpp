@@ -10,7 +10,7 @@ inline namespace LOCUS_RUN_MODE {
 
 LOCUS_FUNCTION bool is_written(run_state const& run, byte_range const& range) {
   for (int k = 0; k < run.plan.roots.count; ++k)
-    for (int r = 0; r < run.targets[k].where.count(); ++r)
+    for (int r = 0; r < run.targets[k].where.local_count(); ++r)
       if (run.bytes_of_target(k, r).overlaps(range)) return true;
   return false;
 }
@@ -64,8 +64,8 @@ LOCUS_FUNCTION overlap overlap_with(run_state const& run, target const& to, int 
 LOCUS_FUNCTION bool may_write_beside(run_state const& run, int v, target const& to, short leaf) {
   short const written = run.slots[v].made, read = last_read_of(run, leaf);
   if (read < written) return true;
-  for (int a = 0; a < run.plan.steps[leaf].where.count(); ++a)
-    for (int b = 0; b < run.place_of(v).count(); ++b) {
+  for (int a = 0; a < run.plan.steps[leaf].where.local_count(); ++a)
+    for (int b = 0; b < run.place_of(v).local_count(); ++b) {
       overlap const found = overlap_with(run, to, v, b, leaf, a);
       if (found == overlap::none) continue;
       bool const in_place = found == overlap::same && to.extents == run.whole_of(v) &&
@@ -83,7 +83,7 @@ LOCUS_FUNCTION bool may_write_directly(run_state const& run, int v, int k) {
                              run.plan.steps[v].kind != step_kind::concatenate &&
                              run.plan.steps[v].kind != step_kind::reshape &&
                              run.plan.steps[v].kind != step_kind::call && !read_by_call(run, v);
-  for (int r = 0; r < where.count() && !kernel_writes; ++r)
+  for (int r = 0; r < where.local_count() && !kernel_writes; ++r)
     if (!is_dense(to.locals[r], to.extents.rank)) return false;
   if (!run.code.may_alias || to.no_alias || to.fresh) return true;
   for (short i = 0; i < run.plan.steps.count; ++i)

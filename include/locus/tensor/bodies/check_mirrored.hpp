@@ -29,7 +29,7 @@ LOCUS_FUNCTION void require_equal_copies(tensor_block const& b) {
   logical_device& first = runtime::find_device(b.where.at(0));
   std::int64_t const bytes = static_cast<std::int64_t>(b.pieces[0].bytes);
   copy_reader ours, theirs;
-  for (int r = 1; r < b.where.count(); ++r) {
+  for (int r = 1; r < b.where.local_count(); ++r) {
     logical_device& d = runtime::find_device(b.where.at(r));
     if (d.how != first.how) continue;
     for (std::int64_t at = 0; at < bytes; at += copy_reader::capacity) {

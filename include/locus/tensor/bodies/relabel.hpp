@@ -22,7 +22,7 @@ LOCUS_FUNCTION block_owner relabel_block(block_owner const& base, shape const& e
   runtime::forget_copies(from);
   b->release = release_relabelled;
   b->extents = extents, b->type = from.type, b->element_bytes = from.element_bytes;
-  for (int r = 0; r < from.where.count(); ++r) {
+  for (int r = 0; r < from.where.local_count(); ++r) {
     piece& p = b->pieces[r];
     p.data = from.pieces[r].data, p.bytes = from.pieces[r].bytes;
     local_extents(extents, from.where, r, p.extents);

@@ -43,7 +43,7 @@ LOCUS_FUNCTION void clear_margins(tensor_block const& b, int r) {
 }
 
 LOCUS_FUNCTION void release_in_child(tensor_block& b) noexcept {
-  for (int r = 0; r < b.where.count(); ++r) {
+  for (int r = 0; r < b.where.local_count(); ++r) {
     logical_device const& d = runtime::table.slot(b.where.at(r));
     if (d.is_host() && !d.memory.pool && b.pieces[r].data) std::free(memory_of(b, r));
   }
@@ -52,7 +52,7 @@ LOCUS_FUNCTION void release_in_child(tensor_block& b) noexcept {
 LOCUS_FUNCTION void release_block(tensor_block& b) noexcept {
   if (runtime::is_forked()) return release_in_child(b);
   runtime::forget_copies(b);
-  for (int r = 0; r < b.where.count(); ++r)
+  for (int r = 0; r < b.where.local_count(); ++r)
     if (b.pieces[r].data)
       runtime::release(runtime::find_device(b.where.at(r)), memory_of(b, r),
                        b.before + std::int64_t(b.pieces[r].bytes) + b.behind);
@@ -74,7 +74,7 @@ LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents
   __atomic_add_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
   b.release = release_block;
   if (where.margin.width > 0) detail::size_margins(b);
-  for (int r = 0; r < where.count(); ++r) {
+  for (int r = 0; r < where.local_count(); ++r) {
     piece& p = b.pieces[r];
     local_extents(extents, where, r, p.extents);
     std::int64_t size = element_bytes;
@@ -102,7 +102,7 @@ LOCUS_FUNCTION void fill_storage(tensor_block const& b, void const* values) {
   step_record const record{-1, "filling a tensor", b.where.at(0)};
   logical_device& host = runtime::find_device(cpu(0));
   int const rank = b.extents.rank, axis = b.where.axis;
-  for (int r = 0; r < b.where.count(); ++r) {
+  for (int r = 0; r < b.where.local_count(); ++r) {
     piece const& p = b.pieces[r];
     logical_device& d = runtime::find_device(b.where.at(r));
     auto send = [&](std::int64_t to, std::int64_t from, std::int64_t elements) {

@@ -51,9 +51,9 @@ inline void copy_line(log_line& out, run_event const& e) {
 inline void collective_line(log_line& out, run_event const& e) {
   out << "Collective " << e.name << " of " << e.tensors
       << (e.tensors > 1 ? " tensors, " : " tensor, ") << e.bytes << " bytes, over "
-      << e.over.used.count() << " devices (";
+      << e.over.used.local_count() << " devices (";
   auto write = [&](place const& p) {
-    for (int r = 0; r < p.count(); ++r) out << (r ? " " : "") << p.at(r);
+    for (int r = 0; r < p.local_count(); ++r) out << (r ? " " : "") << p.at(r);
   };
   write(e.over.used);
   if (e.over.differs()) {
@@ -181,7 +181,7 @@ LOCUS_FUNCTION void write_json(json_text& out, run_event const& e) {
   auto put_devices = [&](char const* name, place const& p) {
     if (p.is_nowhere()) return;
     out.name(name).open('[');
-    for (int r = 0; r < p.count(); ++r) {
+    for (int r = 0; r < p.local_count(); ++r) {
       text_buffer<16> t;
       out.value((t << p.at(r)).view());
     }
