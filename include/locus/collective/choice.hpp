@@ -27,6 +27,7 @@ enum class collective_algorithm : unsigned char {
   nccl,
   hierarchical,
   through_host,
+  over_ranks,
 };
 
 struct choice_row {
@@ -56,6 +57,7 @@ constexpr std::string_view sentence(collective_algorithm a) {
       "NCCL",
       "folds in the cards and NCCL among them",
       "copies and a fold on the host",
+      "a fold on the host of each rank, then among the ranks",
   };
   return texts[static_cast<int>(a)];
 }

@@ -7,6 +7,7 @@
 #include <locus/core/macros.hpp>             // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/collective_settings.hpp>  // chosen_for_collectives, collective_choices, reduction_order
 #include <locus/runtime/nccl_api.hpp>  // nccl_api
+#include <locus/runtime/ranks.hpp>     // lies_on_ranks
 #include <locus/watch/event.hpp>       // log_line
 #include <locus/watch/log.hpp>         // warn
 

@@ -22,6 +22,7 @@ namespace runtime {
 struct copy_cache_functions;  // memory/kept_copies_limit.hpp
 struct cuda_api;              // runtime/cuda_api.hpp
 struct nccl_api;              // runtime/nccl_api.hpp
+struct rank_functions;        // collective/rank_functions.hpp
 
 using hook = void (*)();
 using statement_loop = void (*)(statement_run const&);
@@ -45,6 +46,10 @@ LOCUS_SHARED_STATE inline constinit hook forget_communicators = nullptr;
 /// called: by a thread that waits for a queue of CUDA; throws the error of a collective that failed
 ///         in the meantime
 LOCUS_SHARED_STATE inline constinit hook collective_report = nullptr;
+
+/// set by: a carrier that joins processes (locus/mpi.hpp, testing/ranks.hpp), while it does
+/// called: for transfers and folds between the ranks of a program
+LOCUS_SHARED_STATE inline constinit rank_functions const* over_ranks = nullptr;
 
 /// set by: memory/kept_copies.hpp, when kept copies are switched on
 /// called: before a write to bytes that may have a kept copy, and when an allocation lacks memory

@@ -160,6 +160,8 @@ struct place {
   constexpr int local_count() const { return devices.size(); }
   constexpr int global_count() const { return devices.total(); }
   constexpr device at(int replica) const { return devices[replica]; }
+  /// means: replica k is on this rank
+  constexpr bool has_piece(int k) const { return k >= 0 && k < local_count(); }
   constexpr bool is_single() const { return how == distribution::single; }
   constexpr bool is_distributed() const { return how != distribution::single; }
   constexpr bool is_mirrored() const { return how == distribution::mirrored; }

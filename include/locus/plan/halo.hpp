@@ -15,7 +15,8 @@ struct halo_part {
   std::int64_t first, rows, at;
 };
 /// means: visit(part) for each part of an exchange of n rows that are cut by `where`: `before` rows
-///        in front of each piece that has rows, `behind` rows behind it
+///        in front of each piece that has rows, `behind` rows behind it; also between pieces of other
+///        ranks, whose numbers are below 0 or above the last of this rank
 template <class Visit>
 constexpr void each_halo_part(std::int64_t n, place const& where, beyond outside, int before,
                               int behind, Visit const& visit) {
@@ -26,11 +27,12 @@ constexpr void each_halo_part(std::int64_t n, place const& where, beyond outside
     return std::int64_t(-1);
   };
   auto const owner_of = [&](std::int64_t row) {
-    int k = 0;
+    int k = -where.devices.before();
     while (where.piece_begin(n, k + 1) <= row) ++k;
     return k;
   };
-  for (int k = 0; k < where.local_count(); ++k) {
+  int const first = -where.devices.before();
+  for (int k = first; k < first + where.global_count(); ++k) {
     std::int64_t const begin = where.piece_begin(n, k), end = where.piece_begin(n, k + 1);
     if (begin == end) continue;
     halo_part part{k, -1, 0, 0, 0};

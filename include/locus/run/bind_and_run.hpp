@@ -56,6 +56,8 @@ struct graph_code {
   static constexpr bool find_ranks() {
     for (step const& s : arrays.steps)
       if (s.where.devices.is_over_ranks()) return true;
+    for (root const& r : arrays.roots)
+      if (r.result.devices.is_over_ranks()) return true;
     return false;
   }
   static constexpr bool over_ranks = find_ranks();

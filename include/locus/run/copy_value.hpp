@@ -4,9 +4,11 @@
 //   results (runtime/pending_results.hpp); inside a plan, copies run on copy queues, after the work
 //   that made the value and the work that used the target.
 #pragma once
+#include <locus/collective/rank_functions.hpp>  // rank_functions
 #include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
 #include <locus/plan/halo.hpp>      // each_halo_part
 #include <locus/run/run_state.hpp>  // run_state
+#include <locus/runtime/ranks.hpp>  // lies_on_ranks
 
 LOCUS_LEAN_BEGIN
 
@@ -23,6 +25,16 @@ LOCUS_FUNCTION void wait_for_readers(run_state const& run, logical_device& d, qu
 /// means: the next work of each compute queue runs after all pending copies from or to its device;
 ///        the host waits for copies to host memory
 LOCUS_FUNCTION void join_queues(run_state& run);
+
+// ---- ranks ----
+/// means: the transfer moves bytes between the ranks of a program
+inline bool goes_between_ranks(run_state const& run, transfer const& me) {
+  place const& from = run.plan.steps[me.from].where;
+  if (!run.code.over_ranks || is_reduction(me.how) || me.how == transfer_kind::slice ||
+      me.how == transfer_kind::first_replica)
+    return false;
+  return runtime::lies_on_ranks(from.devices) || runtime::lies_on_ranks(me.arrives.devices);
+}
 
 // ---- checks ----
 /// fails: bad_access, if p does not lie on the card of d
@@ -96,6 +108,7 @@ void each_part(run_state const& run, transfer const& me, Visit const& visit) {
     local_layout source_layout;
     // the margin has the number of the transfer: a copy into it waits for nobody by itself
     each_halo_part(n, from, me.outside, me.before, me.behind, [&](halo_part const& p) {
+      if (!from.has_piece(p.to) || !from.has_piece(p.from)) return;  // between ranks
       local_value const source =
           part_of(run.value(me.from, p.from), rank, from.axis,
                   p.first - from.piece_begin(n, p.from), p.rows, s.element_bytes, source_layout);

@@ -54,6 +54,7 @@ struct run_state {
   runtime::gpu_set beside;  // devices that are ordered behind a stream of the user
   runtime::halo_turn exchange;
   tally done{};
+  tally kept_rows{};  // rows between ranks that the margins had
 
   // ---- values are numbered: first the steps, then the transfers ----
   bool is_step(int v) const { return v < plan.steps.count; }

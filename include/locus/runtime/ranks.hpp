@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a program: one process each. A rank carrier (locus/mpi.hpp) joins them.
+// The ranks of a program: one process each. A carrier (locus/mpi.hpp) joins them.
 #pragma once
+#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
 #include <locus/device/open.hpp>  // rank_numbers
 
 namespace locus::runtime {
 
 /// The number of this rank and of all ranks; a program without a carrier is one rank.
-inline constinit rank_numbers this_rank{};
+LOCUS_SHARED_STATE inline constinit rank_numbers this_rank{};
+
+/// means: values over these devices lie on several ranks
+inline bool lies_on_ranks(device_list const& all) {
+  return all.is_over_ranks() && this_rank.ranks > 1;
+}
 
 }  // namespace locus::runtime

@@ -28,6 +28,7 @@ inline int own_or_fftw() { return word_from_environment("LOCUS_FFT", "own", "fft
 inline int peer_copies_said() { return number_from_environment("LOCUS_PEER_COPIES", 0, 1, 1); }
 /// "off", or the path of a library
 LOCUS_FUNCTION char const* cudnn_said();
+inline bool checks_ranks() { return number_from_environment("LOCUS_CHECK_RANKS", 0, 1, 1) == 1; }
 inline int ranges_said() { return number_from_environment("LOCUS_NVTX", 0, 1, 0); }
 
 /// fails: configuration_error, for the first variable with an invalid value

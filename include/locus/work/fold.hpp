@@ -21,6 +21,9 @@ struct replica_terms {
   int term_count = 0, out_count = 0;
   std::int64_t count = 0;  // elements
   scaling scaled = scaling::none;
+  // on the host: terms[0], and the results, are not rounded to the element type (halves as floats),
+  // so that a fold may go on elsewhere with the same bits
+  bool goes_on = false, to_go_on = false;
   double by = 1;  // the divisor, or the factor
 };
 

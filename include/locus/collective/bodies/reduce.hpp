@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/reduce.hpp declares.
 #pragma once
+#include <locus/collective/rank_functions.hpp>  // rank_functions
 #include <locus/collective/reduce.hpp>  // the declarations
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/machine/copies.hpp>     // check_host_access
@@ -316,7 +317,10 @@ LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j) {
     terms.terms[r] = stage;
   }
   for (stamp const& a : arrived) runtime::synchronize(a);
-  fold(host, j, terms);
+  if (t_.how == collective_algorithm::over_ranks)
+    runtime::over_ranks->fold(j, terms, t_.order, name_);
+  else
+    fold(host, j, terms);
   return sum;
 }
 

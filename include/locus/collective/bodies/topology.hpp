@@ -56,7 +56,8 @@ LOCUS_FUNCTION replica_topology look_at(device_list const& devices,
   }
   list_kind const kind = kind_of_list(cards, t.count);
   bool has_nccl = false;
-  bool const asks = (kind == list_kind::distinct_cards || kind == list_kind::shared_cards) &&
+  bool const on_ranks = runtime::lies_on_ranks(devices);
+  bool const asks = !on_ranks && (kind == list_kind::distinct_cards || kind == list_kind::shared_cards) &&
                     chosen.carrier == cross_device_ops::automatic;
   if (asks) {
     detail::nccl_facts const& f = detail::facts_of_nccl(nccl_of(*t.on[t.first[0]]));
@@ -69,7 +70,7 @@ LOCUS_FUNCTION replica_topology look_at(device_list const& devices,
         detail::warn_of_slices(a.name, b.name), has_nccl = false;
       }
   }
-  t.how = choose(kind, has_nccl);
+  t.how = on_ranks ? collective_algorithm::over_ranks : choose(kind, has_nccl);
   return t;
 }
 

@@ -19,7 +19,10 @@ void fold_replica_block(fold_work<R, T> const& w, std::int64_t begin, std::int64
   using value = typename work::value;
   value total[fold_block];
   LOCUS_LOOPS_BEGIN
-  for (int r = 0; r < w.of.term_count; ++r) {
+  if (w.of.goes_on)
+    for (std::int64_t i = 0; i < n; ++i)
+      total[i] = static_cast<value const*>(w.of.terms[0])[begin + i];
+  for (int r = w.of.goes_on; r < w.of.term_count; ++r) {
     T const* const term = static_cast<T const*>(w.of.terms[r]) + begin;
     if (w.of.scaled == scaling::multiply_terms)
       for (std::int64_t i = 0; i < n; ++i)
@@ -32,7 +35,9 @@ void fold_replica_block(fold_work<R, T> const& w, std::int64_t begin, std::int64
   }
   if (w.of.scaled == scaling::divide_sum)
     for (std::int64_t i = 0; i < n; ++i) total[i] = w.after(total[i]);
-  for (int r = 0; r < w.of.out_count; ++r) {
+  if (w.of.to_go_on)
+    for (std::int64_t i = 0; i < n; ++i) static_cast<value*>(w.of.outs[0])[begin + i] = total[i];
+  for (int r = w.of.to_go_on; r < w.of.out_count; ++r) {
     T* const out = static_cast<T*>(w.of.outs[r]) + begin;
     LOCUS_IVDEP
     for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(total[i]);

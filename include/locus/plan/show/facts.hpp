@@ -23,13 +23,15 @@ struct tally {
   std::int64_t bytes_reused = 0;      // payload of those copies
   std::int64_t unfused = 0;           // runs of a second plan, since extents were not equal
   std::int64_t halo_exchanges = 0;    // tensors whose margins get rows of the neighbours
+  std::int64_t sent = 0, received = 0;  // payload of transfers from and to other ranks
   friend constexpr bool operator==(tally const&, tally const&) = default;
   constexpr tally& operator+=(tally const& o) {
     launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved,
         all_reduces += o.all_reduces;
     other_reductions += o.other_reductions, bytes_reduced += o.bytes_reduced,
         fallbacks += o.fallbacks, reused += o.reused, bytes_reused += o.bytes_reused,
-        unfused += o.unfused, halo_exchanges += o.halo_exchanges;
+        unfused += o.unfused, halo_exchanges += o.halo_exchanges, sent += o.sent,
+        received += o.received;
     return *this;
   }
 };
@@ -68,20 +70,31 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
   auto piece = [&](place const& cut, int k) {
     return known ? piece_bytes(s, element_bytes, cut, k) : 0;
   };
+  auto own = [&](place const& cut) {  // of this rank
+    std::int64_t bytes = 0;
+    for (int r = 0; r < cut.local_count(); ++r) bytes += piece(cut, r);
+    return bytes;
+  };
+  auto between_ranks = [](place const& over) { return over.global_count() > over.local_count(); };
+  bool const on_first = to.devices.before() == 0;  // rank 0 has the single value
   switch (how.how) {
   case transfer_kind::copy: return cross(from.at(0), to.at(0), whole);
   case transfer_kind::broadcast:
     for (int r = 0; r < to.local_count(); ++r) cross(from.at(0), to.at(r), whole);
+    if (between_ranks(to)) (on_first ? t.sent : t.received) += whole;
     return;
   case transfer_kind::scatter:
     for (int r = 0; r < to.local_count(); ++r) cross(from.at(0), to.at(r), piece(to, r));
+    if (between_ranks(to)) (on_first ? t.sent : t.received) += on_first ? whole - own(to) : own(to);
     return;
   case transfer_kind::gather:
     for (int r = 0; r < from.local_count(); ++r) cross(from.at(r), to.at(0), piece(from, r));
+    if (between_ranks(from)) t.sent += own(from), t.received += whole - own(from);
     return;
   case transfer_kind::all_gather:
     for (int a = 0; a < from.local_count(); ++a)
       for (int b = 0; b < to.local_count(); ++b) cross(from.at(a), to.at(b), piece(from, a));
+    if (between_ranks(from)) t.sent += own(from), t.received += whole - own(from);
     return;
   case transfer_kind::first_replica:
     if (!from.devices.contains(to.at(0))) cross(from.at(0), to.at(0), whole);
@@ -91,7 +104,11 @@ constexpr void count_transfer(tally& t, place const& from, transfer const& how, 
     std::int64_t const rows = s.extent[from.axis];
     if (rows == dyn) return;
     each_halo_part(rows, from, how.outside, how.before, how.behind, [&](halo_part const& part) {
-      cross(from.at(part.from), from.at(part.to), known ? whole / rows * part.rows : 0);
+      std::int64_t const bytes = known ? whole / rows * part.rows : 0;
+      bool const leaves = from.has_piece(part.from), arrives = from.has_piece(part.to);
+      if (leaves && arrives) cross(from.at(part.from), from.at(part.to), bytes);
+      if (leaves && !arrives) t.sent += bytes;
+      if (arrives && !leaves) t.received += bytes;
     });
     return;
   }

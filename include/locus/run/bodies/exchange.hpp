@@ -51,8 +51,14 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
   run.exchange.begin();
   auto const& block = *static_cast<tensor_block const*>(run.arrays.objects[me.from]);
   int const valid = __atomic_load_n(&block.margins, __ATOMIC_ACQUIRE);
-  bool const is_valid = (valid & 255) >= me.before && valid >> 8 >= me.behind;
-  bool const reused = was_exchanged(run, me) || (is_valid && runtime::halos_are_reused());
+  bool const between = goes_between_ranks(run, me);
+  bool is_valid = (valid & 255) >= me.before && valid >> 8 >= me.behind &&
+                  runtime::halos_are_reused();
+  bool reused = is_valid || was_exchanged(run, me);
+  if (between) is_valid = reused = runtime::over_ranks->agree(run, me, reused);
+  if (between && reused)
+    count_transfer(run.kept_rows, run.plan.steps[me.from].where, me, run.extents[me.from],
+                   run.bytes_of_element(me.from));
   ++run.done.halo_exchanges;
   each_part(
       run, me,
@@ -63,7 +69,8 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
           note_copy(run, me, *from.at, from_name, to_name, true,
                     "reused: the tensor was not written since");
       });
-  if (is_valid && runtime::halos_are_reused()) return run.exchange.end();
+  if (between && !reused) runtime::over_ranks->move(run, me);
+  if (is_valid) return run.exchange.end();
   if (is_in_parts(run.plan))
     return run.exchange.last();  // its kernels wait for the rows themselves
   for (int r = 0; r < me.arrives.local_count(); ++r)

@@ -14,6 +14,10 @@ inline namespace LOCUS_RUN_MODE {
 LOCUS_FUNCTION void foresee_transfers(run_state& run) {
   for (transfer const& t : run.plan.transfers) {
     if (is_reduction(t.how)) run.code.reductions->foresee(run, t);
+    if (goes_between_ranks(run, t)) {
+      runtime::over_ranks->foresee(run, t);
+      continue;
+    }
     if (brought_by_other(run, t)) continue;
     each_part(run, t, [&](copy_side const& to, device, copy_side const& from, device, bool skip) {
       if (!skip)

@@ -214,6 +214,7 @@ LOCUS_FUNCTION void move_value(run_state& run, transfer const& me) {
   }
   if (is_reduction(me.how)) return run.code.reductions->reduce(run, me);
   if (me.how == transfer_kind::halo) return exchange_halo(run, me);
+  if (goes_between_ranks(run, me)) return runtime::over_ranks->move(run, me);
   if (brought_by_other(run, me)) return reuse(run, me, find_occurrence(run, me)->first);
   each_part(run, me,
             [&](copy_side const& to, device to_name, copy_side const& from, device from_name,

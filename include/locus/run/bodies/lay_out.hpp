@@ -166,7 +166,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
   bool const whole = me.how == transfer_kind::copy || me.how == transfer_kind::broadcast ||
                      me.how == transfer_kind::first_replica;
   bool const stays = s.where == me.arrives;  // an open device is the other device of the transfer
-  if (whole && !result && (stays || (all_on_host(s.where) && all_on_host(me.arrives))) &&
+  if (whole && !result && !goes_between_ranks(run, me) && (stays || (all_on_host(s.where) && all_on_host(me.arrives))) &&
       keeps_memory(run, memory_of(run.plan, me.from), run.slots[v].last_read)) {
     for (int r = 0; r < me.arrives.local_count(); ++r) keep(r, 0);
     return;
@@ -184,7 +184,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
     bool const whole = t.how == transfer_kind::copy || t.how == transfer_kind::broadcast;
     slot const& s = run.slots[run.value_of(t)];
     step const& leaf = run.plan.steps[memory_of(run.plan, t.from)];
-    if (!whole || brought_by_other(run, t) || s.bytes == 0 || s.is_result || s.in_place_of >= 0 ||
+    if (!whole || goes_between_ranks(run, t) || brought_by_other(run, t) || s.bytes == 0 || s.is_result || s.in_place_of >= 0 ||
         leaf.kind != step_kind::leaf)
       continue;
     auto const* const of =

@@ -23,7 +23,8 @@ struct occurrence_finder {
   bool may_share(short t) const {
     transfer const& me = p.transfers[t];
     slot const& s = slot_of(t);
-    return me.how != transfer_kind::none && me.how != transfer_kind::slice &&
+    return me.how != transfer_kind::none && !me.arrives.devices.is_over_ranks() &&
+           !p.steps[me.from].where.devices.is_over_ranks() && me.how != transfer_kind::slice &&
            !is_reduction(me.how) && s.bytes > 0 && !s.is_result && s.in_place_of < 0 &&
            p.steps[memory_of(p, me.from)].kind == step_kind::leaf;
   }

@@ -3,6 +3,7 @@
 #pragma once
 #include <exception>  // uncaught_exceptions
 
+#include <locus/collective/rank_functions.hpp>  // rank_functions
 #include <locus/machine/stamps.hpp>  // mark
 #include <locus/run/bind.hpp>        // bind, meet_operands, order_behind_guest
 #include <locus/run/events.hpp>      // begin_plan, end_plan
@@ -43,6 +44,7 @@ LOCUS_FUNCTION void run(run_state& run) {
   unsigned const watchers = run.seen.watchers;
   if (watchers & runtime::work_watchers) begin_plan(whole, run);
   bind(run);
+  if (run.code.over_ranks && runtime::over_ranks) runtime::over_ranks->begin(run);
   lay_out(run);
   if (runtime::has_arrivals()) meet_operands(run);
   foresee(run);

@@ -112,6 +112,8 @@ LOCUS_FUNCTION void write_targets(run_state& run) {
   write("bytes reduced", planned.bytes_reduced, run.done.bytes_reduced);
   write("fallbacks", planned.fallbacks, run.done.fallbacks);
   write("halo exchanges", planned.halo_exchanges, run.done.halo_exchanges);
+  write("bytes sent", planned.sent, run.done.sent);
+  write("bytes received", planned.received, run.done.received);
   throw error(text << "; this is an error in locus");
 }
 
@@ -120,6 +122,7 @@ LOCUS_FUNCTION void hold_to_plan(run_state const& run) {
   tally all = run.done;
   all.copies += std::exchange(all.reused, 0);
   all.bytes_moved += std::exchange(all.bytes_reused, 0);
+  all.sent += run.kept_rows.sent, all.received += run.kept_rows.received;
   if (!(planned == all) && runtime::planted.omit_transfer < 0) refuse_difference(run, planned);
 }
 

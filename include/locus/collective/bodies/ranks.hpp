@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that collective/ranks.hpp declares.
+#pragma once
+#include <vector>  // vector
+
+#include <locus/collective/ranks.hpp>       // the declarations
+#include <locus/core/environment.hpp>       // from_environment
+#include <locus/machine/copies.hpp>         // check_host_access
+#include <locus/runtime/variables.hpp>      // checks_ranks
+#include <locus/watch/site_text.hpp>        // write_site
+
+LOCUS_COLD_BEGIN
+
+namespace locus::detail {
+
+/// The collectives of this rank until now. A failure is final: the ranks are no longer in step.
+struct rank_progress {
+  std::uint64_t number = 0;
+  bool failed = false;
+};
+LOCUS_SHARED_STATE inline constinit rank_progress ranks_so_far{};
+
+template <std::size_t N>
+void copy_text(char (&to)[N], std::string_view from) {
+  std::size_t const n = from.size() < N - 1 ? from.size() : N - 1;
+  for (std::size_t i = 0; i < n; ++i) to[i] = from[from.size() - n + i];  // the end of a path
+}
+
+LOCUS_FUNCTION message& write_point(message& text, internal::rank_point const& p) {
+  text << std::string_view(p.operation) << " of " << p.bytes << " bytes";
+  if (p.site[0]) text << " (" << std::string_view(p.site) << ")";
+  return text;
+}
+LOCUS_FUNCTION message& write_rank(message& text, int rank) {
+  return text << "rank " << rank << " on " << std::string_view(runtime::ranks_by->host_of(rank));
+}
+
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void throw_failure(message const& text,
+                                                          internal::rank_point const& mine,
+                                                          int rank, double seconds) {
+  ranks_so_far.failed = true;
+  std::string_view operation = "a collective";
+  for (std::string_view known : {"all_reduce", "reduce", "reduce_scatter", "broadcast", "scatter",
+                                 "gather", "all_gather", "halo"})
+    if (known == mine.operation) operation = known;
+  throw collective_error(text, operation, -1, rank, seconds);
+}
+
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_other(internal::rank_point const& mine,
+                                                         internal::rank_point const& other,
+                                                         int rank) {
+  message text;
+  text << "locus: the ranks of this program differ: ";
+  write_rank(text, runtime::this_rank.rank) << " begins collective " << mine.number << ", ";
+  write_point(text, mine) << "; ";
+  write_rank(text, rank) << " begins collective " << other.number << ", ";
+  write_point(text, other);
+  if (mine.bytes == other.bytes && mine.number == other.number &&
+      std::string_view(mine.operation) == other.operation)
+    text << ", of another plan or other extents";
+  throw_failure(text << "; every rank runs every statement over ranks, with the same extents", mine,
+                rank, 0);
+}
+
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+LOCUS_FUNCTION double seconds_for_ranks() {
+  return runtime::collective_deadline(&runtime::collective_deadlines::steady);
+}
+
+LOCUS_FUNCTION rank_point point_of(std::string_view operation, std::int64_t bytes) {
+  rank_point p;
+  p.number = ++locus::detail::ranks_so_far.number, p.plan = run_over_ranks.plan, p.bytes = bytes;
+  locus::detail::copy_text(p.operation, operation);
+  if (run_over_ranks.site.is_set()) {
+    message text;
+    runtime::write_site(text, run_over_ranks.site);
+    locus::detail::copy_text(p.site, text.view());
+  }
+  return p;
+}
+
+LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point const& mine) {
+  if (f.code == runtime::rank_success) return;
+  double const limit = seconds_for_ranks();
+  message text;
+  text << "locus: ";
+  locus::detail::write_rank(text, runtime::this_rank.rank) << ": ";
+  locus::detail::write_point(text, mine) << ", collective " << mine.number << ", ";
+  switch (f.code) {
+  case runtime::rank_late: text << "did not end in " << static_cast<std::int64_t>(limit * 1000) << " ms"; break;
+  case runtime::rank_differs: text << "got a message of another length"; break;
+  case runtime::rank_gone: text << "lost a rank"; break;
+  default: text << "failed"; break;
+  }
+  if (f.rank >= 0) {
+    text << "; ";
+    locus::detail::write_rank(text, f.rank)
+        << (f.code == runtime::rank_late     ? " does not answer: it is dead, stopped or elsewhere"
+            : f.code == runtime::rank_gone   ? " has ended"
+            : f.code == runtime::rank_differs ? " sent it"
+                                             : "");
+  }
+  if (f.more) text << "; " << runtime::ranks_by->name << ": " << std::string_view(f.more);
+  locus::detail::throw_failure(text << "; end this program, and start it again from its checkpoint",
+                               mine, f.rank, f.code == runtime::rank_late ? limit : 0);
+}
+
+LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all) {
+  if (locus::detail::ranks_so_far.failed) {
+    message text;
+    text << "locus: ";
+    locus::detail::write_point(text, mine)
+        << ": a collective between ranks failed before, so that the ranks are no longer in step; "
+           "end this program, and start it again from its checkpoint";
+    locus::detail::throw_failure(text, mine, -1, 0);
+  }
+  static bool const checks = runtime::checks_ranks();
+  if (!checks && !all) return;
+  int const ranks = runtime::this_rank.ranks, rank = runtime::this_rank.rank;
+  std::vector<rank_point> points(static_cast<std::size_t>(ranks));
+  std::vector<std::int64_t> ends(points.size());
+  for (std::size_t r = 0; r < ends.size(); ++r)
+    ends[r] = std::int64_t(r + 1) * std::int64_t(sizeof(rank_point));
+  points[static_cast<std::size_t>(rank)] = mine;
+  require_carried(runtime::ranks_by->all_gather(points.data(), ends.data(), seconds_for_ranks()),
+                  mine);
+  for (int r = 0; r < ranks; ++r) {
+    rank_point const& other = points[static_cast<std::size_t>(r)];
+    if (checks && (other.number != mine.number || other.plan != mine.plan ||
+                   other.bytes != mine.bytes ||
+                   std::string_view(other.operation) != std::string_view(mine.operation)))
+      locus::detail::refuse_other(mine, other, r);
+    if (all) all[r] = other;
+  }
+}
+
+}  // namespace locus::internal
+
+namespace locus::detail {
+
+/// units: bytes of a term that is not rounded to its element type
+inline int bytes_unrounded(internal::reduction_job const& j) {
+  bool const is_half =
+      j.type == runtime::nccl_type::float16 || j.type == runtime::nccl_type::bfloat16;
+  return is_half ? 4 : j.element_bytes;
+}
+
+/// The element type of a reduction, for the carrier's addition; other: it has none.
+constexpr element element_of(runtime::nccl_type t) {
+  switch (t) {
+  case runtime::nccl_type::float32: return element::f32;
+  case runtime::nccl_type::float64: return element::f64;
+  case runtime::nccl_type::int32: return element::i32;
+  case runtime::nccl_type::int64: return element::i64;
+  case runtime::nccl_type::uint32: return element::u32;
+  case runtime::nccl_type::uint64: return element::u64;
+  default: return element::other;
+  }
+}
+
+/// means: folds elements [begin, begin + n) of the terms of this rank behind `before`, which may be
+///        null. to_go_on: `out` gets them as they go on to the next rank
+LOCUS_FUNCTION void fold_segment(internal::reduction_job const& j, replica_terms const& terms,
+                                 std::int64_t begin, std::int64_t n, void* before, void* out,
+                                 bool to_go_on) {
+  logical_device& host = runtime::find_device(cpu(0));
+  for (int r = 0; r < terms.term_count;) {
+    replica_terms part;
+    part.count = n, part.scaled = terms.scaled, part.by = terms.by;
+    if (before) part.terms[part.term_count++] = before, part.goes_on = true;
+    for (; r < terms.term_count && part.term_count < max_devices; ++r)
+      part.terms[part.term_count++] =
+          static_cast<char*>(terms.terms[r]) + begin * j.element_bytes;
+    bool const last = r == terms.term_count;
+    part.to_go_on = to_go_on || !last;
+    if (part.to_go_on && part.scaled == scaling::divide_sum) part.scaled = scaling::none;
+    part.outs[part.out_count++] = out, before = out;
+    step_record const record{j.record.number, j.record.name, host.name};
+    j.fold({&host, record, nullptr, 0}, part);
+  }
+}
+
+LOCUS_FUNCTION void fold_in_a_chain(internal::reduction_job const& j, replica_terms const& terms,
+                                    internal::rank_point const& mine) {
+  int const rank = runtime::this_rank.rank, last = runtime::this_rank.ranks - 1;
+  std::int64_t const wide = bytes_unrounded(j), most = (std::int64_t(64) << 10) / wide,
+                     each = most < 1 ? 1 : most, segments = (j.count + each - 1) / each;
+  std::vector<char> arrived(std::size_t(each * wide)), made(std::size_t(2 * each * wide));
+  auto const size = [&](std::int64_t k) {
+    return k + 1 < segments ? each : j.count - k * each;
+  };
+  auto const half = [&](std::int64_t k) { return made.data() + (k % 2) * each * wide; };
+  // turn k: segment k comes from the rank before, segment k - 1 goes to the rank behind
+  for (std::int64_t k = 0; k <= segments; ++k) {
+    runtime::rank_message messages[2];
+    int n = 0;
+    if (rank > 0 && k < segments)
+      messages[n++] = {rank - 1, arrived.data(), size(k) * wide, false};
+    if (rank < last && k > 0) messages[n++] = {rank + 1, half(k - 1), size(k - 1) * wide, true};
+    if (n > 0)
+      internal::require_carried(
+          runtime::ranks_by->exchange(messages, n, internal::seconds_for_ranks()), mine);
+    if (k == segments) break;
+    void* const out = rank == last
+                          ? static_cast<char*>(terms.outs[0]) + k * each * j.element_bytes
+                          : half(k);
+    fold_segment(j, terms, k * each, size(k), rank > 0 ? arrived.data() : nullptr, out,
+                 rank < last);
+  }
+  internal::require_carried(runtime::ranks_by->broadcast(terms.outs[0], j.bytes(), last,
+                                                         internal::seconds_for_ranks()),
+                            mine);
+}
+
+}  // namespace locus::detail
+
+namespace locus::internal {
+
+LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const& terms,
+                                    reduction_order order, collective_name const& name) {
+  rank_point const mine = point_of(name.operation, j.bytes());
+  meet_ranks(mine);
+  // a library's max and min may drop NaN
+  bool const chooses = runtime::is_floating(j.type) && !(j.op == reduction::sum || j.op == reduction::product);
+  bool const adds = order == reduction_order::fast && runtime::ranks_by->all_reduce && !chooses &&
+                    terms.scaled == scaling::none &&
+                    locus::detail::element_of(j.type) != element::other;
+  if (adds) {
+    locus::detail::fold_segment(j, terms, 0, j.count, nullptr, terms.outs[0], false);
+    runtime::rank_failure const f = runtime::ranks_by->all_reduce(
+        terms.outs[0], j.count, locus::detail::element_of(j.type), j.op, seconds_for_ranks());
+    if (f.code != runtime::rank_no_kernel) return require_carried(f, mine);
+  }
+  locus::detail::fold_in_a_chain(j, terms, mine);
+}
+
+}  // namespace locus::internal
+
+LOCUS_COLD_END

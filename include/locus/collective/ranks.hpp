@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives between the ranks of a program: all ranks say which collective they begin, before the
+// first byte moves; then a carrier moves the bytes. Only a program with a carrier includes this
+// header (locus/mpi.hpp, testing/ranks.hpp).
+#pragma once
+#include <locus/collective/error.hpp>           // collective_error
+#include <locus/collective/rank_functions.hpp>  // rank_functions
+#include <locus/collective/reduce.hpp>          // reduction_job
+#include <locus/core/call_site.hpp>             // call_site
+#include <locus/core/macros.hpp>                // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/rank_carrier.hpp>       // ranks_by
+#include <locus/runtime/ranks.hpp>              // this_rank
+
+LOCUS_COLD_BEGIN
+
+namespace locus::internal {
+
+/// A collective as its ranks announce it: plain bytes, equal on all ranks of a program that goes
+/// the same way.
+struct rank_point {
+  std::uint64_t number = 0;  // of the collectives of this rank
+  std::uint64_t plan = 0;    // hash of the plan and of the extents of the run; 0: no plan
+  std::int64_t bytes = 0;
+  char operation[24]{};
+  char site[64]{};  // file and line of the statement, if it has them
+  std::int64_t said = 0;  // a number of this rank that is not compared
+};
+
+/// The run to which the collectives of this thread belong.
+struct rank_run {
+  std::uint64_t plan = 0;
+  call_site site{};
+};
+LOCUS_SHARED_STATE inline thread_local constinit rank_run run_over_ranks{};
+
+/// means: a collective of this rank, its number the next one
+LOCUS_FUNCTION rank_point point_of(std::string_view operation, std::int64_t bytes);
+/// means: waits until all ranks have announced their collectives; all[r]: that of rank r, where
+///        `all` is not null
+/// cost:  an all-gather of 120 bytes
+/// fails: collective_error: two ranks have announced different collectives, or a rank has announced
+///        none in time: it names the rank, its host, its plan and its line. Later collectives
+///        between ranks fail, too
+LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all = nullptr);
+
+/// means: throws collective_error, unless the carrier succeeded
+LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point const& mine);
+/// units: seconds that a collective may take
+LOCUS_FUNCTION double seconds_for_ranks();
+
+/// means: see rank_functions::fold. fast: the terms of a rank are folded, then the carrier adds the
+///        results; ranked, or where the carrier has no addition: the fold of replicas 0, 1, 2, ...
+///        goes from rank to rank in segments, and the last rank sends the results to all: the bits
+///        of one process with all replicas
+/// cost:  ranked: 2 n bytes sent and received by each rank; latency of a message times ranks
+LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const& terms,
+                                    reduction_order order, collective_name const& name);
+
+}  // namespace locus::internal
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/collective/bodies/ranks.hpp>  // bodies of the functions above
+#endif

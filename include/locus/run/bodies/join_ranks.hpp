@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the functions that run/join_ranks.hpp declares.
+#pragma once
+#include <vector>  // vector
+
+#include <locus/run/join_ranks.hpp>  // the declarations
+
+LOCUS_COLD_BEGIN
+
+namespace locus::internal {
+
+LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ranks) {
+  if (runtime::ranks_by) {
+    message text;
+    throw configuration_error(text << "locus: this process is rank " << runtime::this_rank.rank
+                                   << " of " << runtime::this_rank.ranks << " already, joined by "
+                                   << runtime::ranks_by->name
+                                   << "; a program has one world at a time");
+  }
+  int const replicas = runtime::visible_gpus().size();
+  runtime::ranks_by = &by, runtime::over_ranks = &locus::detail::functions_over_ranks;
+  runtime::this_rank = {rank, ranks, 0, 0};
+  locus::detail::ranks_so_far = {};
+  try {
+    rank_point mine = point_of("join", 0);
+    mine.said = replicas;
+    std::vector<rank_point> all(static_cast<std::size_t>(ranks));
+    meet_ranks(mine, all.data());
+    rank_numbers now{rank, ranks, 0, 0};
+    for (int r = 0; r < ranks; ++r) {
+      int const there = static_cast<int>(all[static_cast<std::size_t>(r)].said);
+      now.all_gpus += there;
+      if (r < rank) now.gpus_before += there;
+    }
+    runtime::this_rank = now;
+  } catch (...) {
+    leave_ranks();
+    throw;
+  }
+}
+
+LOCUS_FUNCTION void leave_ranks() {
+  runtime::ranks_by = nullptr, runtime::over_ranks = nullptr;
+  runtime::this_rank = {};
+}
+
+}  // namespace locus::internal
+
+LOCUS_COLD_END

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transfers of a run between the ranks of a program. Values cross in host memory: packed by the
+// rank that has them, carried, unpacked by the ranks that need them. Only a program with a carrier
+// includes this header.
+#pragma once
+#include <locus/collective/ranks.hpp>  // fold_over_ranks
+#include <locus/core/macros.hpp>       // LOCUS_RUN_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/run/run_state.hpp>     // run_state
+
+LOCUS_COLD_BEGIN
+
+namespace locus::detail {
+inline namespace LOCUS_RUN_MODE {
+
+/// means: the collectives that follow belong to this run: messages name its statement
+LOCUS_FUNCTION void begin_over_ranks(run_state const& run);
+/// means: counts the host memory of a transfer between ranks
+LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me);
+/// means: broadcast and scatter: the value of rank 0 to all ranks; gather and all_gather: the pieces
+///        of all ranks to every rank; halo: rows to the margins of neighbours on other ranks
+LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me);
+/// means: `mine` is true on all ranks
+LOCUS_FUNCTION bool all_ranks_agree(run_state const& run, transfer const& me, bool mine);
+
+inline constexpr runtime::rank_functions functions_over_ranks{
+    begin_over_ranks, internal::fold_over_ranks, foresee_between_ranks, move_between_ranks,
+    all_ranks_agree};
+
+}  // namespace LOCUS_RUN_MODE
+}  // namespace locus::detail
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/run/bodies/over_ranks.hpp>  // bodies of the functions above
+#endif
