@@ -35,19 +35,24 @@ constexpr void each_halo_part(std::int64_t n, place const& where, beyond outside
   for (int k = first; k < first + where.global_count(); ++k) {
     std::int64_t const begin = where.piece_begin(n, k), end = where.piece_begin(n, k + 1);
     if (begin == end) continue;
-    halo_part part{k, -1, 0, 0, 0};
+    halo_part part{k, 0, 0, 0, 0};  // without rows: none
+    auto const end_part = [&] {
+      if (part.rows > 0) visit(part);
+      part.rows = 0;
+    };
     auto const add = [&](std::int64_t at) {
       std::int64_t const row = row_of(at);
-      int const from = row < 0 ? -1 : owner_of(row);
-      if (from >= 0 && from == part.from && row == part.first + part.rows) return void(++part.rows);
-      if (part.from >= 0) visit(part);
+      if (row < 0) return end_part();
+      int const from = owner_of(row);
+      if (part.rows > 0 && from == part.from && row == part.first + part.rows)
+        return void(++part.rows);
+      end_part();
       part = {k, from, row, 1, at - begin};
     };
     for (std::int64_t at = begin - before; at < begin; ++at) add(at);
-    if (part.from >= 0) visit(part);
-    part.from = -1;
+    end_part();
     for (std::int64_t at = end; at < end + behind; ++at) add(at);
-    if (part.from >= 0) visit(part);
+    end_part();
   }
 }
 
