@@ -68,7 +68,7 @@ struct replica_sender {
     using Pieces = Tensor<T, E, rows_policy>;
     Pieces t{typename Pieces::unmade{}};
     place const at = where();
-    if (at.local_count() == 1 && at.at(0) == cpu(0)) {
+    if (at.global_count() == 1 && at.at(0) == cpu(0)) {
       t.block = std::move(from.block);  // already there
       t.block->where = at;
       t.block->tensor = static_cast<tensor_base const*>(&t);
@@ -150,7 +150,7 @@ struct replica_stage {
       try {
         std::optional<batch> from = up_.next();
         if (!from) return;
-        int const replicas = sender::where().local_count();
+        int const replicas = sender::where().global_count();
         if (std::int64_t const n = std::get<0>(*from).extent(0); first_ && n < replicas)
           warn_of_idle_replicas(n, replicas);
         first_ = false;

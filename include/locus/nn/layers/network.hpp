@@ -75,7 +75,7 @@ class Network {
   std::vector<parameter_type*> const& parameters() const { return parameters_; }
   int first(int link) const { return first_[link]; }
   int replica_count() const {
-    return parameters_.empty() ? 1 : parameters_[0]->value.replica_count();
+    return parameters_.empty() ? 1 : parameters_[0]->value.block->where.global_count();
   }
 
   /// means: x as a batch of the model's element type, on its replicas
