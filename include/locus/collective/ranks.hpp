@@ -3,6 +3,9 @@
 // first byte moves; then a carrier moves the bytes. Only a program with a carrier includes this
 // header (locus/mpi.hpp, testing/ranks.hpp).
 #pragma once
+#include <string>  // string
+#include <vector>  // vector
+
 #include <locus/collective/error.hpp>           // collective_error
 #include <locus/collective/rank_functions.hpp>  // rank_functions
 #include <locus/collective/reduce.hpp>          // reduction_job
@@ -47,6 +50,20 @@ LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all = nullptr
 LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point const& mine);
 /// units: seconds that a collective may take
 LOCUS_FUNCTION double seconds_for_ranks();
+
+/// means: the ranks tell each other a number: [r] is the sum of the numbers of the ranks before r;
+///        the last one, of all ranks
+LOCUS_FUNCTION std::vector<std::int64_t> meet_with(std::string_view operation, std::int64_t mine);
+/// means: `mine` is true on all ranks
+LOCUS_FUNCTION bool all_ranks_say(bool mine);
+/// means: text = that of rank 0
+LOCUS_FUNCTION void hear_first(std::string& text);
+/// fails: shape_error, always
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_rows(place const& at, std::int64_t rows,
+                                                        std::int64_t begin, std::int64_t end,
+                                                        std::int64_t own);
+/// means: the collectives of this process are counted from the first again
+LOCUS_FUNCTION void begin_in_step();
 
 /// means: see rank_functions::fold. fast: the terms of a rank are folded, then the carrier adds the
 ///        results; ranked, or where the carrier has no addition: the fold of replicas 0, 1, 2, ...

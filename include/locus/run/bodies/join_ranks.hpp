@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/join_ranks.hpp declares.
 #pragma once
-#include <vector>  // vector
-
 #include <locus/run/join_ranks.hpp>  // the declarations
 
 LOCUS_COLD_BEGIN
@@ -20,19 +18,11 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
   int const replicas = runtime::visible_gpus().size();
   runtime::ranks_by = &by, runtime::over_ranks = &locus::detail::functions_over_ranks;
   runtime::this_rank = {rank, ranks, 0, 0};
-  locus::detail::ranks_so_far = {};
+  begin_in_step();
   try {
-    rank_point mine = point_of("join", 0);
-    mine.said = replicas;
-    std::vector<rank_point> all(static_cast<std::size_t>(ranks));
-    meet_ranks(mine, all.data());
-    rank_numbers now{rank, ranks, 0, 0};
-    for (int r = 0; r < ranks; ++r) {
-      int const there = static_cast<int>(all[static_cast<std::size_t>(r)].said);
-      now.all_gpus += there;
-      if (r < rank) now.gpus_before += there;
-    }
-    runtime::this_rank = now;
+    std::vector<std::int64_t> const begins = meet_with("join", replicas);
+    runtime::this_rank.gpus_before = static_cast<int>(begins[static_cast<std::size_t>(rank)]);
+    runtime::this_rank.all_gpus = static_cast<int>(begins.back());
   } catch (...) {
     leave_ranks();
     throw;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of a program with ranks: the rows of this rank, the whole on rank 0, work that rank 0
+// does for all.
+#pragma once
+#include <exception>  // exception_ptr
+#include <string>     // string
+#include <vector>     // vector
+
+#include <locus/backend/devices.hpp>      // find_device
+#include <locus/collective/ranks.hpp>     // meet_ranks
+#include <locus/machine/copies.hpp>       // copy
+#include <locus/tensor/eval.hpp>          // Tensor
+#include <locus/tensor/synchronize.hpp>   // synchronize
+
+namespace locus {
+
+namespace detail {
+
+/// a tensor in pieces along axis 0, over ranks
+template <class X>
+concept rows_over_ranks =
+    requires { typename X::is_tensor; } && X::where.is_sharded() && X::where.devices.is_over_ranks();
+
+template <class X>
+consteval bool require_rows() {
+  constexpr bool ok = X::where.axis == 0;
+  static_assert(ok, "locus: the rows of a rank are those of a tensor that is cut along axis 0; "
+                    "write Sharded<0, Ranks<...>>");
+  return ok;
+}
+
+/// means: the bytes between host memory and the pieces of a tensor, in the order of its rows
+template <class X>
+void copy_rows(X& x, void* host_rows, bool to_host) {
+  tensor_block& b = *x.block.get();
+  logical_device& host = runtime::find_device(cpu(0));
+  char* at = static_cast<char*>(host_rows);
+  for (int r = 0; r < b.where.local_count(); ++r) {
+    piece const& p = b.pieces[r];
+    auto const bytes = static_cast<std::int64_t>(p.bytes);
+    if (bytes == 0) continue;
+    logical_device& d = runtime::find_device(b.where.at(r));
+    step_record const record{-1, "the rows of a rank", d.name};
+    stamp const done = to_host ? runtime::copy(host, at, d, p.data, bytes, queue_kind::compute, record)
+                               : runtime::copy(d, p.data, host, at, bytes, queue_kind::compute, record);
+    runtime::synchronize(done);
+    at += bytes;
+  }
+}
+
+}  // namespace detail
+
+namespace ranks {
+
+/// means: the number of this process among the ranks of the program, and how many there are; without
+///        a carrier 0 and 1
+inline int rank() { return runtime::this_rank.rank; }
+inline int count() { return runtime::this_rank.ranks; }
+
+/// means: the number of the first row that this rank has of a tensor over ranks
+template <detail::rows_over_ranks X>
+std::int64_t first_row(X const& x) {
+  if constexpr (detail::require_rows<X>())
+    return x.block->where.piece_begin(x.extent(0), 0);
+}
+
+/// means: a copy of the rows that this rank has, on its host
+/// shape: (rows of this rank, d1, d2, ...)
+/// cost:  a copy of them; no traffic between ranks
+template <detail::rows_over_ranks X>
+auto rows(X const& x) {
+  if constexpr (detail::require_rows<X>()) {
+    place const& at = x.block->where;
+    shape s = x.extents().as_shape();
+    std::int64_t const n = s.extent[0];
+    s.extent[0] = at.piece_begin(n, at.local_count()) - at.piece_begin(n, 0);
+    Tensor<typename X::value_type, Dextents<X::rank()>> mine{Dextents<X::rank()>(s)};
+    detail::copy_rows(x, mine.data(), true);
+    return mine;
+  }
+}
+
+/// means: a tensor over ranks whose rows are those that each rank has, in the order of the ranks
+/// shape: (rows of all ranks, d1, d2, ...)
+/// device: Rows, as in Sharded<0, Ranks<CpuDevice>>
+/// cost:  a copy of the rows of this rank; the ranks tell each other their numbers of rows
+/// fails: shape_error, on all ranks, where the numbers of rows are not those of the cut
+template <device_policy Rows, class T, class E>
+Tensor<T, Dextents<E::rank()>, Rows> from_rows(Tensor<T, E, CpuDevice> const& mine) {
+  using Whole = Tensor<T, Dextents<E::rank()>, Rows>;
+  static_assert(detail::rows_over_ranks<Whole>,
+                "locus: from_rows makes a tensor in pieces over ranks; write "
+                "from_rows<Sharded<0, Ranks<CpuDevice>>>(mine)");
+  if constexpr (detail::require_rows<Whole>()) {
+    shape s = mine.extents().as_shape();
+    std::vector<std::int64_t> const begins = internal::meet_with("from_rows", s.extent[0]);
+    std::int64_t const own = s.extent[0];
+    s.extent[0] = begins.back();
+    Whole all{Dextents<E::rank()>(s)};
+    place const& at = all.block->where;
+    std::int64_t const begin = at.piece_begin(s.extent[0], 0),
+                       end = at.piece_begin(s.extent[0], at.local_count());
+    bool const fits = begin == begins[std::size_t(rank())] && end - begin == own;
+    if (!internal::all_ranks_say(fits)) internal::refuse_rows(at, s.extent[0], begin, end, own);
+    detail::copy_rows(all, const_cast<T*>(mine.data()), false);
+    return all;
+  }
+}
+
+/// means: rank 0 calls f, and all ranks wait for it. An exception of f is thrown on rank 0; the
+///        others throw `error` with its text
+/// cost:  two messages to each rank
+template <class F>
+void on_first(F&& f) {
+  std::exception_ptr thrown;
+  std::string text;
+  if (rank() == 0) try {
+      f();
+    } catch (std::exception const& e) {
+      thrown = std::current_exception(), text = e.what();
+    } catch (...) {
+      thrown = std::current_exception(), text = "an exception without a text";
+    }
+  internal::hear_first(text);
+  if (thrown) std::rethrow_exception(thrown);
+  if (!text.empty()) {
+    message said;
+    throw error(said << "locus: rank 0 failed for all ranks: " << std::string_view(text));
+  }
+}
+
+}  // namespace ranks
+}  // namespace locus
