@@ -32,6 +32,28 @@ struct rank_functions {
   void (*move)(locus::detail::run_state& run, transfer const& what);
   /// means: all ranks say true
   bool (*agree)(locus::detail::run_state const& run, transfer const& what, bool mine);
+  /// means: each rank tells a number: before = the sum of those of the ranks before this one
+  ///        returns: the sum of all
+  std::int64_t (*tell)(std::string_view operation, std::int64_t mine, std::int64_t& before);
+  /// means: data = the bytes of rank 0
+  void (*share)(std::string_view operation, void* data, std::int64_t bytes);
 };
 
 }  // namespace locus::runtime
+
+namespace locus::internal {
+
+/// means: `mine` is true on some rank, on all ranks
+/// fails: collective_error, as all that follows
+inline bool some_rank_says(bool mine) {
+  if (!runtime::over_ranks) return mine;
+  std::int64_t before = 0;
+  return runtime::over_ranks->tell("a vote", mine, before) > 0;
+}
+inline bool all_ranks_say(bool mine) { return !some_rank_says(!mine); }
+/// means: every rank gets the bytes of rank 0; each calls with the same number of bytes
+inline void share_from_first(std::string_view what, void* data, std::int64_t bytes) {
+  if (runtime::over_ranks) runtime::over_ranks->share(what, data, bytes);
+}
+
+}  // namespace locus::internal

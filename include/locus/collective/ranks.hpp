@@ -3,9 +3,6 @@
 // first byte moves; then a carrier moves the bytes. Only a program with a carrier includes this
 // header (locus/mpi.hpp, testing/ranks.hpp).
 #pragma once
-#include <string>  // string
-#include <vector>  // vector
-
 #include <locus/collective/error.hpp>           // collective_error
 #include <locus/collective/rank_functions.hpp>  // rank_functions
 #include <locus/collective/reduce.hpp>          // reduction_job
@@ -51,17 +48,10 @@ LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point c
 /// units: seconds that a collective may take
 LOCUS_FUNCTION double seconds_for_ranks();
 
-/// means: the ranks tell each other a number: [r] is the sum of the numbers of the ranks before r;
-///        the last one, of all ranks
-LOCUS_FUNCTION std::vector<std::int64_t> meet_with(std::string_view operation, std::int64_t mine);
-/// means: `mine` is true on all ranks
-LOCUS_FUNCTION bool all_ranks_say(bool mine);
-/// means: text = that of rank 0
-LOCUS_FUNCTION void hear_first(std::string& text);
-/// fails: shape_error, always
-[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_rows(place const& at, std::int64_t rows,
-                                                        std::int64_t begin, std::int64_t end,
-                                                        std::int64_t own);
+/// means: see rank_functions
+LOCUS_FUNCTION std::int64_t tell_ranks(std::string_view operation, std::int64_t mine,
+                                       std::int64_t& before);
+LOCUS_FUNCTION void share_with_ranks(std::string_view operation, void* data, std::int64_t bytes);
 /// means: the collectives of this process are counted from the first again
 LOCUS_FUNCTION void begin_in_step();
 

@@ -53,14 +53,6 @@ struct graph_code {
     return false;
   }
   static constexpr bool names_gpu = find_gpus();
-  static constexpr bool find_ranks() {
-    for (step const& s : arrays.steps)
-      if (s.where.devices.is_over_ranks()) return true;
-    for (root const& r : arrays.roots)
-      if (r.result.devices.is_over_ranks()) return true;
-    return false;
-  }
-  static constexpr bool over_ranks = find_ranks();
   static constexpr bool is_static = all_static<Graph>();
   static constexpr bool is_open = has_open_places(arrays.view());
   /// the graph computes nothing: its root is a view of one tensor on an open device. The
@@ -127,7 +119,7 @@ struct graph_code {
     if constexpr (transfers > 0) p.crossings = &detail::crossings;
     if constexpr (folds) p.reductions = &detail::reductions;
     p.may_alias = locus::may_alias(arrays.view());
-    p.over_ranks = over_ranks;
+    p.over_ranks = reaches_ranks(arrays.view());
     p.planned = planned;
     return p;
   }

@@ -32,6 +32,15 @@ constexpr bool has_open_places(plan_view const& p) {
 
 namespace locus::internal {
 
+/// means: some value of the plan lies over ranks
+constexpr bool reaches_ranks(plan_view const& p) {
+  for (step const& s : p.steps)
+    if (s.where.devices.is_over_ranks()) return true;
+  for (root const& r : p.roots)
+    if (r.result.devices.is_over_ranks()) return true;
+  return false;
+}
+
 /// fails: placement_error: no operand says which device the open device d is
 [[noreturn, gnu::cold]] inline void refuse_unbound(device d) {
   message text;

@@ -301,12 +301,24 @@ void print_host(Stream& out, Host const& host) {
 }
 }  // namespace detail
 
+namespace detail {
+/// means: this rank writes a tensor of ranks: rank 0, or every rank its own value
+template <class E>
+bool writes_here() {
+  using Graph = graph<default_policy, root_of<E, CpuDevice>>;
+  constexpr bool of_ranks = internal::reaches_ranks(unchecked_plan<Graph>.view());
+  return !of_ranks || runtime::this_rank.rank == 0;
+}
+}  // namespace detail
+
 /// means: writes the tensor as str() of NumPy 2.4 does; more than 1000 elements are summarized
 /// cost:  a copy of the elements to the host
+/// device: of a value over ranks: every rank runs the statement, rank 0 writes
 template <class Stream, class X>
   requires(tensor_operand<X> && requires(Stream& s) { s.write("", 0); })
 [[gnu::always_inline]] inline Stream& operator<<(Stream& out, X const& x) {
-  detail::print_host(out, to<CpuDevice>(x, runtime::site_of_operator()));
+  auto const host = to<CpuDevice>(x, runtime::site_of_operator());
+  if (detail::writes_here<expression_of_t<X const&>>()) detail::print_host(out, host);
   return out;
 }
 

@@ -4,13 +4,11 @@
 #pragma once
 #include <exception>  // exception_ptr
 #include <string>     // string
-#include <vector>     // vector
 
 #include <locus/backend/devices.hpp>      // find_device
-#include <locus/collective/ranks.hpp>     // meet_ranks
+#include <locus/collective/rank_functions.hpp>  // share_from_first
 #include <locus/machine/copies.hpp>       // copy
 #include <locus/tensor/eval.hpp>          // Tensor
-#include <locus/tensor/synchronize.hpp>   // synchronize
 
 namespace locus {
 
@@ -46,6 +44,16 @@ void copy_rows(X& x, void* host_rows, bool to_host) {
     runtime::synchronize(done);
     at += bytes;
   }
+}
+
+[[noreturn, gnu::cold]] inline void refuse_rows(place const& at, std::int64_t rows,
+                                                std::int64_t begin, std::int64_t end,
+                                                std::int64_t own) {
+  message text;
+  throw shape_error(text << "locus: from_rows: rank " << runtime::this_rank.rank << " of "
+                         << runtime::this_rank.ranks << " has " << own << " rows; of " << rows
+                         << " rows over " << at << " it has those from " << begin << " to " << end
+                         << ", and some rank has others; give each rank the rows of its piece");
 }
 
 }  // namespace detail
@@ -93,15 +101,15 @@ Tensor<T, Dextents<E::rank()>, Rows> from_rows(Tensor<T, E, CpuDevice> const& mi
                 "from_rows<Sharded<0, Ranks<CpuDevice>>>(mine)");
   if constexpr (detail::require_rows<Whole>()) {
     shape s = mine.extents().as_shape();
-    std::vector<std::int64_t> const begins = internal::meet_with("from_rows", s.extent[0]);
     std::int64_t const own = s.extent[0];
-    s.extent[0] = begins.back();
+    std::int64_t before = 0;
+    if (runtime::over_ranks) s.extent[0] = runtime::over_ranks->tell("from_rows", own, before);
     Whole all{Dextents<E::rank()>(s)};
     place const& at = all.block->where;
     std::int64_t const begin = at.piece_begin(s.extent[0], 0),
                        end = at.piece_begin(s.extent[0], at.local_count());
-    bool const fits = begin == begins[std::size_t(rank())] && end - begin == own;
-    if (!internal::all_ranks_say(fits)) internal::refuse_rows(at, s.extent[0], begin, end, own);
+    if (!internal::all_ranks_say(begin == before && end - begin == own))
+      detail::refuse_rows(at, s.extent[0], begin, end, own);
     detail::copy_rows(all, const_cast<T*>(mine.data()), false);
     return all;
   }
@@ -121,9 +129,14 @@ void on_first(F&& f) {
     } catch (...) {
       thrown = std::current_exception(), text = "an exception without a text";
     }
-  internal::hear_first(text);
+  auto length = static_cast<std::int64_t>(text.size());
+  internal::share_from_first("on_first", &length, sizeof length);
+  if (length > 0) {
+    text.resize(static_cast<std::size_t>(length));
+    internal::share_from_first("on_first", text.data(), length);
+  }
   if (thrown) std::rethrow_exception(thrown);
-  if (!text.empty()) {
+  if (length > 0) {
     message said;
     throw error(said << "locus: rank 0 failed for all ranks: " << std::string_view(text));
   }

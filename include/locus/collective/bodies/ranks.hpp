@@ -2,7 +2,6 @@
 // Bodies of the functions that collective/ranks.hpp declares.
 #pragma once
 #include <locus/collective/ranks.hpp>   // the declarations
-#include <locus/device/name.hpp>        // message << place
 #include <locus/runtime/variables.hpp>  // checks_ranks
 #include <locus/watch/site_text.hpp>    // write_site
 
@@ -134,44 +133,27 @@ LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all) {
   }
 }
 
-LOCUS_FUNCTION std::vector<std::int64_t> meet_with(std::string_view operation, std::int64_t mine) {
-  std::vector<std::int64_t> sums{0};
-  if (!runtime::ranks_by) {
-    sums.push_back(mine);
-    return sums;
-  }
+LOCUS_FUNCTION std::int64_t tell_ranks(std::string_view operation, std::int64_t mine,
+                                       std::int64_t& before) {
   std::vector<rank_point> all(static_cast<std::size_t>(runtime::this_rank.ranks));
   run_over_ranks = {};
   rank_point point = point_of(operation, 0);
   point.said = mine;
   meet_ranks(point, all.data());
-  for (rank_point const& p : all) sums.push_back(sums.back() + p.said);
-  return sums;
+  std::int64_t sum = 0;
+  for (rank_point const& p : all) {
+    if (&p - all.data() == runtime::this_rank.rank) before = sum;
+    sum += p.said;
+  }
+  return sum;
 }
 
-LOCUS_FUNCTION bool all_ranks_say(bool mine) {
-  return meet_with("a vote", mine).back() == runtime::this_rank.ranks;
-}
-
-LOCUS_FUNCTION void hear_first(std::string& text) {
-  if (!runtime::ranks_by) return;
-  rank_point const mine = point_of("on_first", 0);
-  auto length = static_cast<std::size_t>(
-      meet_with("on_first", runtime::this_rank.rank == 0 ? std::int64_t(text.size()) : 0).back());
-  if (length == 0) return;
-  text.resize(length);
-  require_carried(runtime::ranks_by->broadcast(text.data(), std::int64_t(length), 0,
-                                               seconds_for_ranks()),
-                  mine);
-}
-
-LOCUS_FUNCTION void refuse_rows(place const& at, std::int64_t rows, std::int64_t begin,
-                                std::int64_t end, std::int64_t own) {
-  message text;
-  throw shape_error(text << "locus: from_rows: rank " << runtime::this_rank.rank << " of "
-                         << runtime::this_rank.ranks << " has " << own << " rows; of " << rows
-                         << " rows over " << at << " it has rows " << begin << " to " << end - 1
-                         << ", and some rank has others; give each rank the rows of its piece");
+LOCUS_FUNCTION void share_with_ranks(std::string_view operation, void* data, std::int64_t bytes) {
+  run_over_ranks = {};
+  rank_point const mine = point_of(operation, bytes);
+  meet_ranks(mine);
+  if (bytes > 0)
+    require_carried(runtime::ranks_by->broadcast(data, bytes, 0, seconds_for_ranks()), mine);
 }
 
 LOCUS_FUNCTION void begin_in_step() { locus::detail::ranks_so_far = {}; }

@@ -20,9 +20,9 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
   runtime::this_rank = {rank, ranks, 0, 0};
   begin_in_step();
   try {
-    std::vector<std::int64_t> const begins = meet_with("join", replicas);
-    runtime::this_rank.gpus_before = static_cast<int>(begins[static_cast<std::size_t>(rank)]);
-    runtime::this_rank.all_gpus = static_cast<int>(begins.back());
+    std::int64_t before = 0;
+    runtime::this_rank.all_gpus = static_cast<int>(tell_ranks("join", replicas, before));
+    runtime::this_rank.gpus_before = static_cast<int>(before);
   } catch (...) {
     leave_ranks();
     throw;
