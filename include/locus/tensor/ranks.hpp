@@ -138,7 +138,9 @@ void on_first(F&& f) {
   if (thrown) std::rethrow_exception(thrown);
   if (length > 0) {
     message said;
-    throw error(said << "locus: rank 0 failed for all ranks: " << std::string_view(text));
+    std::string_view why = text;
+    if (why.starts_with("locus: ")) why.remove_prefix(7);
+    throw error(said << "locus: rank 0 failed for all ranks: " << why);
   }
 }
 

@@ -41,6 +41,9 @@ class training {
   virtual ~training() = default;
   virtual std::string_view model_name() const = 0;
   virtual int replicas() const = 0;
+  /// means: this process writes lines and files of the training: rank 0 of a training over ranks;
+  ///        where every process trains alone, each
+  virtual bool writes_here() const { return true; }
   virtual double learning_rate() const = 0;
   /// means: sets the learning rate from the next step on
   virtual void set_learning_rate(double) = 0;

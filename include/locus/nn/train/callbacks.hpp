@@ -140,13 +140,17 @@ class ModelCheckpoint : public callback {
   std::vector<std::string> written_;
 };
 
-/// means: writes each epoch as a row of a CSV file     after: keras.callbacks.CSVLogger
+/// means: writes each epoch as a row of a CSV file; over ranks, rank 0 does     after: keras.callbacks.CSVLogger
 class CSVLogger : public callback {
  public:
   explicit CSVLogger(std::string path, bool append = false)
       : path_(std::move(path)), append_(append) {}
-  void on_train_begin(training&) override { file_.emplace(path_, append_), append_ = true; }
-  void on_epoch_end(training&, int epoch, logs& l) override { file_->add(epoch, l); }
+  void on_train_begin(training& t) override {
+    if (t.writes_here()) file_.emplace(path_, append_), append_ = true;
+  }
+  void on_epoch_end(training&, int epoch, logs& l) override {
+    if (file_) file_->add(epoch, l);
+  }
 
  private:
   std::string path_;
@@ -154,13 +158,17 @@ class CSVLogger : public callback {
   std::optional<csv_log> file_;
 };
 
-/// means: writes each epoch as a line of JSON
+/// means: writes each epoch as a line of JSON; over ranks, rank 0 does
 class JSONLogger : public callback {
  public:
   explicit JSONLogger(std::string path, bool append = false)
       : path_(std::move(path)), append_(append) {}
-  void on_train_begin(training&) override { file_.emplace(path_, append_), append_ = true; }
-  void on_epoch_end(training&, int epoch, logs& l) override { file_->add(epoch, l); }
+  void on_train_begin(training& t) override {
+    if (t.writes_here()) file_.emplace(path_, append_), append_ = true;
+  }
+  void on_epoch_end(training&, int epoch, logs& l) override {
+    if (file_) file_->add(epoch, l);
+  }
 
  private:
   std::string path_;

@@ -83,7 +83,8 @@ inline std::int64_t read_number(data::npz_file const& file, std::string_view nam
 }  // namespace detail
 
 /// means: writes a training to a file: weights, optimizer state, counters, position
-/// device: tensors on any device; the file does not depend on the number of replicas
+/// device: tensors on any device; the file does not depend on the number of replicas, or of ranks.
+///        Over ranks every rank calls it, and rank 0 writes
 /// cost:  one tensor at a time is copied to the host; the file is stored without compression
 /// fails: bad_file, and the former file stays; bad_access in checked builds, if replicas differ
 /// after: NumPy's format: numpy.load(path)["weights/dense/kernel"]
@@ -91,7 +92,8 @@ LOCUS_FUNCTION void save_checkpoint(std::string_view path, std::vector<stored> c
                                     std::vector<stored> const& optimizer,
                                     std::vector<counter> const& counters, position const& at);
 
-/// means: reads a training, for any number of replicas; returns the position to continue from
+/// means: reads a training, for any number of replicas; returns the position to continue from. Over
+///        ranks every rank calls it: rank 0 reads the file, and the others get its values
 /// fails: bad_file, without any change: the file is damaged, newer, of another model (named
 ///        differences), or without the state of this optimizer
 /// after: all arrays are read and checked before the first element is written

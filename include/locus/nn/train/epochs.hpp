@@ -79,6 +79,7 @@ class epoch_loop {
   int epoch_ = 0;
   bool told_ = false;
   bool wants_batches_ = false, redraws_ = isatty(2) != 0;
+  int verbose_ = training_.writes_here() ? o_.verbose : 0;
   double drawn_ = 0;
   std::optional<data::progress_bar> bar_;
   void const* now_;

@@ -413,6 +413,9 @@ class Trainer final : public training {
   // ---- access for callbacks and files ----
   std::string_view model_name() const override { return network_->name(); }
   int replicas() const override { return network_->replica_count(); }
+  bool writes_here() const override {
+    return !network_->is_over_ranks() || runtime::this_rank.rank == 0;
+  }
   double learning_rate() const override { return updater_.learning_rate(); }
   void set_learning_rate(double r) override { updater_.set_learning_rate(r); }
   std::vector<stored> weights() override { return network_->weights(); }
@@ -647,6 +650,8 @@ class Trainer final : public training {
         });
         ++batch_;
         loop.end_step();
+        if (network_->is_over_ranks() && !o.callbacks.empty())  // all ranks stop after one step
+          stopping_ = locus::internal::some_rank_says(stopping_);
         if (o.steps_per_epoch > 0 && loop.step() == o.steps_per_epoch) end_epoch();
         if (done()) break;
       }
@@ -721,6 +726,7 @@ template <class Stream, class Model, class T, class Replicas, class... Judges>
 void summary(Stream& out, Trainer<Model, T, Replicas, Judges...>& trainer) {
   std::int64_t numbers = 0, bytes = 0;
   for (stored const& s : trainer.optimizer_state()) numbers += s.extents.size(), bytes += s.bytes();
+  if (!trainer.writes_here()) return;
   locus::internal::write_to(
       out, detail::summary_text(trainer.model_name(), trainer.network().layers(), numbers, bytes));
 }

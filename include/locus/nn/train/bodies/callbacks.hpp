@@ -124,7 +124,7 @@ LOCUS_FUNCTION void ModelCheckpoint::save(training& t, logs const& l, int epochs
   std::erase(written_, last_path_);
   written_.push_back(last_path_);
   while (written_.size() > static_cast<std::size_t>(o_.keep)) {
-    ::unlink(written_.front().c_str());
+    if (t.writes_here()) ::unlink(written_.front().c_str());
     written_.erase(written_.begin());
   }
 }

@@ -4,6 +4,7 @@
 #include <locus/core/macros.hpp>            // LOCUS_FUNCTION
 #include <locus/nn/train/checkpoint.hpp>    // the declarations
 #include <locus/tensor/check_mirrored.hpp>  // require_equal_copies
+#include <locus/tensor/ranks.hpp>           // on_first
 
 namespace locus::nn::detail {
 
@@ -72,25 +73,20 @@ LOCUS_FUNCTION bool has_group(data::npz_file const& file, std::string_view group
   return false;
 }
 
-}  // namespace locus::nn::detail
-
-namespace locus::nn {
-
-LOCUS_FUNCTION void save_checkpoint(std::string_view path, std::vector<stored> const& weights,
-                                    std::vector<stored> const& optimizer,
-                                    std::vector<counter> const& counters, position const& at) {
+LOCUS_FUNCTION void write_checkpoint(std::string_view path, std::vector<stored> const& weights,
+                                     std::vector<stored> const& optimizer,
+                                     std::vector<counter> const& counters, position const& at) {
   data::npz_writer file(path);
-  file.add(detail::version_name, detail::checkpoint_version);
-  for (stored const& s : weights) detail::add_stored(file, detail::weight_group, s);
-  for (stored const& s : optimizer) detail::add_stored(file, detail::optimizer_group, s);
-  for (counter const& c : counters)
-    file.add(detail::joined(detail::counter_group, c.name), *c.value);
-  for (auto const& row : detail::position_rows)
-    file.add(detail::joined(detail::position_group, row.name), at.*row.value);
+  file.add(version_name, checkpoint_version);
+  for (stored const& s : weights) add_stored(file, weight_group, s);
+  for (stored const& s : optimizer) add_stored(file, optimizer_group, s);
+  for (counter const& c : counters) file.add(joined(counter_group, c.name), *c.value);
+  for (auto const& row : position_rows)
+    file.add(joined(position_group, row.name), at.*row.value);
   file.save();
 }
 
-LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<stored> const& weights,
+LOCUS_FUNCTION position read_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                         std::vector<stored> const& optimizer,
                                         std::vector<counter> const& counters, load what) {
   data::npz_file const file(path);
@@ -98,59 +94,146 @@ LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<store
     message text;
     throw bad_file(text << "locus: " << shown(path).view() << ": " << found << "; " << remedy);
   };
-  if (!file.contains(detail::version_name))
+  if (!file.contains(version_name))
     refuse("it is no checkpoint of locus", "read arrays of other programs with import_weights");
-  std::int64_t const version = detail::read_number(file, detail::version_name);
-  if (version != detail::checkpoint_version) {
+  std::int64_t const version = read_number(file, version_name);
+  if (version != checkpoint_version) {
     message found;
     found << "it is a checkpoint of version " << version << ", this locus reads version "
-          << detail::checkpoint_version;
+          << checkpoint_version;
     refuse(found.view(), "read it with the locus that wrote it");
   }
-  std::vector<detail::pending> all;
-  detail::differences of_model;
-  detail::match(file, detail::weight_group, weights, all, of_model);
+  std::vector<pending> all;
+  differences of_model;
+  match(file, weight_group, weights, all, of_model);
   of_model.require_none(path, "model");
 
   std::vector<std::int64_t> numbers;
   position at;
   if (what == load::whole) {
-    bool const has = detail::has_group(file, detail::optimizer_group) ||
-                     detail::has_group(file, detail::counter_group);
+    bool const has = has_group(file, optimizer_group) ||
+                     has_group(file, counter_group);
     if (!has && (!optimizer.empty() || !counters.empty()))
       refuse("it holds no state of an optimizer",
              "load the weights alone with load::weights, and train on with a fresh optimizer");
-    detail::differences of_optimizer;
-    detail::match(file, detail::optimizer_group, optimizer, all, of_optimizer);
+    differences of_optimizer;
+    match(file, optimizer_group, optimizer, all, of_optimizer);
     for (counter const& c : counters) {
-      std::string const name = detail::joined(detail::counter_group, c.name);
+      std::string const name = joined(counter_group, c.name);
       if (file.contains(name))
-        numbers.push_back(detail::read_number(file, name));
+        numbers.push_back(read_number(file, name));
       else
         of_optimizer.add(c.name, "the file has none");
     }
     of_optimizer.require_none(path, "optimizer");
   }
-  for (auto const& row : detail::position_rows)
-    at.*row.value = detail::read_number(file, detail::joined(detail::position_group, row.name));
-  detail::write_all(all);
+  for (auto const& row : position_rows)
+    at.*row.value = read_number(file, joined(position_group, row.name));
+  write_all(all);
   for (std::size_t k = 0; k < numbers.size(); ++k) *counters[k].value = numbers[k];
   return at;
 }
 
-LOCUS_FUNCTION void export_weights(std::string_view path, std::vector<stored> const& weights) {
+LOCUS_FUNCTION void write_weights(std::string_view path, std::vector<stored> const& weights) {
   data::npz_writer file(path);
-  for (stored const& s : weights) detail::add_stored(file, {}, s);
+  for (stored const& s : weights) add_stored(file, {}, s);
   file.save();
 }
 
-LOCUS_FUNCTION void import_weights(std::string_view path, std::vector<stored> const& weights) {
+LOCUS_FUNCTION void read_weights(std::string_view path, std::vector<stored> const& weights) {
   data::npz_file const file(path);
-  std::vector<detail::pending> all;
-  detail::differences d;
-  detail::match(file, {}, weights, all, d);
+  std::vector<pending> all;
+  differences d;
+  match(file, {}, weights, all, d);
   d.require_none(path, "model");
-  detail::write_all(all);
+  write_all(all);
+}
+
+// ---- over ranks: rank 0 reads and writes the file ----
+LOCUS_FUNCTION bool lie_over_ranks(std::vector<stored> const& all) {
+  for (stored const& s : all)
+    if (runtime::lies_on_ranks(s.block->where.devices)) return true;
+  return false;
+}
+
+/// means: every rank gets the values of rank 0
+LOCUS_FUNCTION void share_values(std::vector<stored> const& all) {
+  for (stored const& s : all) {
+    data::byte_block host(static_cast<std::size_t>(s.bytes()));
+    if (ranks::rank() == 0) read_values(s, host.data.get());
+    locus::internal::share_from_first("load_checkpoint", host.data.get(), s.bytes());
+    if (ranks::rank() > 0) write_values(s, host.data.get());
+  }
+}
+
+/// means: in checked builds: the weights of all ranks are equal
+/// fails: bad_access, naming the first rank whose weights differ from those of rank 0
+LOCUS_FUNCTION void require_equal_ranks(std::vector<stored> const& all) {
+  if constexpr (!checked_build) return;
+  for (stored const& s : all) {
+    data::byte_block host(static_cast<std::size_t>(s.bytes()));
+    read_values(s, host.data.get());
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < s.bytes(); ++i)
+      sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) * 31 +
+                                      static_cast<unsigned char>(host.data.get()[i]));
+    std::int64_t of_first = sum;
+    locus::internal::share_from_first("save_checkpoint", &of_first, sizeof of_first);
+    if (locus::internal::all_ranks_say(sum == of_first)) continue;
+    message text;
+    throw bad_access(text << "locus: the ranks have different values of '" << shown(s.name).view()
+                          << "', so that there is no single one to save; set it to one value on "
+                             "all ranks, by an expression that every rank evaluates");
+  }
+}
+
+}  // namespace locus::nn::detail
+
+namespace locus::nn {
+
+LOCUS_FUNCTION void save_checkpoint(std::string_view path, std::vector<stored> const& weights,
+                                    std::vector<stored> const& optimizer,
+                                    std::vector<counter> const& counters, position const& at) {
+  auto const write = [&] { detail::write_checkpoint(path, weights, optimizer, counters, at); };
+  if (!detail::lie_over_ranks(weights)) return write();
+  detail::require_equal_ranks(weights);
+  ranks::on_first(write);
+}
+
+LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<stored> const& weights,
+                                        std::vector<stored> const& optimizer,
+                                        std::vector<counter> const& counters, load what) {
+  position at;
+  auto const read = [&] {
+    at = detail::read_checkpoint(path, weights, optimizer, counters, what);
+  };
+  if (!detail::lie_over_ranks(weights)) {
+    read();
+    return at;
+  }
+  ranks::on_first(read);
+  detail::share_values(weights);
+  if (what == load::whole) {
+    detail::share_values(optimizer);
+    for (counter const& c : counters)
+      locus::internal::share_from_first("load_checkpoint", c.value, sizeof *c.value);
+  }
+  locus::internal::share_from_first("load_checkpoint", &at, sizeof at);
+  return at;
+}
+
+LOCUS_FUNCTION void export_weights(std::string_view path, std::vector<stored> const& weights) {
+  auto const write = [&] { detail::write_weights(path, weights); };
+  if (!detail::lie_over_ranks(weights)) return write();
+  detail::require_equal_ranks(weights);
+  ranks::on_first(write);
+}
+
+LOCUS_FUNCTION void import_weights(std::string_view path, std::vector<stored> const& weights) {
+  auto const read = [&] { detail::read_weights(path, weights); };
+  if (!detail::lie_over_ranks(weights)) return read();
+  ranks::on_first(read);
+  detail::share_values(weights);
 }
 
 }  // namespace locus::nn

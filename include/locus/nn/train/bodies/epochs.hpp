@@ -37,7 +37,7 @@ LOCUS_FUNCTION void tell_not_finite(int epoch) {
 LOCUS_FUNCTION void epoch_loop::begin_epoch(int epoch) {
   epoch_ = epoch, step_ = 0;
   for (callback* c : o_.callbacks) c->on_epoch_begin(training_, epoch);
-  if (o_.verbose == 1) {
+  if (verbose_ == 1) {
     write_line(epoch, {});
     bar_.emplace(steps_ > 0 ? steps_ : 1);
   } else
@@ -49,7 +49,7 @@ LOCUS_FUNCTION void epoch_loop::end_step() {
   if (wants_batches_) read_(now_, l), look_at(l);
   for (callback* c : o_.callbacks) c->on_batch_end(training_, step_, l);
   ++step_;
-  if (o_.verbose == 1 && redraws_ && bar_->seconds() - drawn_ > 0.2 && step_ < steps_) {
+  if (verbose_ == 1 && redraws_ && bar_->seconds() - drawn_ > 0.2 && step_ < steps_) {
     drawn_ = bar_->seconds();
     if (!wants_batches_) read_(now_, l), look_at(l);
     bar_->show(step_, text_of(l));
@@ -65,10 +65,10 @@ LOCUS_FUNCTION void epoch_loop::look_at(logs const& l) {
 LOCUS_FUNCTION void epoch_loop::end_epoch(logs l, history& h) {
   look_at(l);
   for (callback* c : o_.callbacks) c->on_epoch_end(training_, epoch_, l);
-  if (o_.verbose == 1) {
+  if (verbose_ == 1) {
     if (steps_ < 1 || step_ != steps_) *bar_ = data::progress_bar(step_);
     bar_->show(step_, text_of(l));
-  } else if (o_.verbose == 2) {
+  } else if (verbose_ == 2) {
     char time[32];
     std::snprintf(time, sizeof time, " - %.1f s - ", bar_->seconds());
     write_line(epoch_, time + text_of(l));
