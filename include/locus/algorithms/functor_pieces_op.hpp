@@ -56,7 +56,8 @@ struct totals_by_op : functor_rule<Axis, F, T, false> {
   static constexpr call_rule rule{.name = "scan.totals",
                                   .operands = {call_role::rows},
                                   .results = {call_role::terms},
-                                  .fixed_bits = true};
+                                  .fixed_bits = true,
+                                  .rows_for_replicas = true};
   template <int, class...>
   using result = total_t<T>;
   static constexpr shape infer(int, shape x) {

@@ -265,7 +265,8 @@ struct piece_totals_op {
   static constexpr call_rule rule{.name = "scan.totals",
                                   .operands = {call_role::rows},
                                   .results = {call_role::terms},
-                                  .fixed_bits = true};
+                                  .fixed_bits = true,
+                                  .rows_for_replicas = true};
   template <int, class T>
   using result = typename scan_fold<K, T>::total;
   static constexpr shape infer(int, shape x) {

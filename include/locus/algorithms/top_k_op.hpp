@@ -61,7 +61,8 @@ struct top_of_pieces_op {
   static constexpr call_rule rule{.name = "top_k.pieces",
                                   .operands = {call_role::rows},
                                   .results = {call_role::terms, call_role::terms},
-                                  .fixed_bits = true};
+                                  .fixed_bits = true,
+                                  .rows_for_replicas = true};
   template <int Result, class T>
   using result = std::conditional_t<Result == 0, T, std::int64_t>;
   static constexpr shape infer(int, shape x) {
