@@ -11,9 +11,9 @@
 #include <string>     // string
 #include <vector>     // vector
 
-#include <locus/core/clock.hpp>        // seconds_now
-#include <locus/run/join_ranks.hpp>    // join_ranks
-#include <locus/runtime/threads.hpp>   // thread_limit
+#include <locus/core/clock.hpp>       // seconds_now
+#include <locus/run/join_ranks.hpp>   // join_ranks
+#include <locus/runtime/threads.hpp>  // thread_limit
 
 namespace locus::mpi {
 
@@ -65,8 +65,7 @@ void in_parts(void* data, std::int64_t bytes, Call const& call) {
 
 inline constexpr int tag = 7;
 
-inline runtime::rank_failure exchange(runtime::rank_message const* all, int count,
-                                      double seconds) {
+inline runtime::rank_failure exchange(runtime::rank_message const* all, int count, double seconds) {
   std::vector<MPI_Request> requests;
   int code = MPI_SUCCESS;
   for (int k = 0; k < count; ++k)
@@ -98,9 +97,8 @@ inline runtime::rank_failure all_gather(void* data, std::int64_t const* ends, do
   auto const begin_of = [&](std::size_t r) { return r > 0 ? ends[r - 1] : 0; };
   if (ends[ranks - 1] > INT_MAX) {  // offsets are int
     for (std::size_t r = 0; r < ranks; ++r)
-      if (runtime::rank_failure const f =
-              broadcast(static_cast<char*>(data) + begin_of(r), ends[r] - begin_of(r), int(r),
-                        seconds);
+      if (runtime::rank_failure const f = broadcast(static_cast<char*>(data) + begin_of(r),
+                                                    ends[r] - begin_of(r), int(r), seconds);
           f.code != runtime::rank_success)
         return f;
     return {};
@@ -263,14 +261,15 @@ class world {
     int length = 0;
     MPI_Get_processor_name(name, &length);
     std::vector<char> names(std::size_t(s.ranks) * sizeof name);
-    detail::require(MPI_Allgather(name, sizeof name, MPI_BYTE, names.data(), sizeof name, MPI_BYTE,
-                                  s.comm),
-                    "MPI_Allgather");
+    detail::require(
+        MPI_Allgather(name, sizeof name, MPI_BYTE, names.data(), sizeof name, MPI_BYTE, s.comm),
+        "MPI_Allgather");
     for (int r = 0; r < s.ranks; ++r)
       s.hosts.emplace_back(names.data() + std::size_t(r) * sizeof name);
     MPI_Comm local;
-    detail::require(MPI_Comm_split_type(s.comm, MPI_COMM_TYPE_SHARED, s.rank, MPI_INFO_NULL, &local),
-                    "MPI_Comm_split_type");
+    detail::require(
+        MPI_Comm_split_type(s.comm, MPI_COMM_TYPE_SHARED, s.rank, MPI_INFO_NULL, &local),
+        "MPI_Comm_split_type");
     MPI_Comm_rank(local, &s.local_rank);
     MPI_Comm_size(local, &s.local_ranks);
     MPI_Comm_free(&local);
@@ -281,9 +280,9 @@ class world {
     CPU_ZERO(&mine);
     if (sched_getaffinity(0, sizeof mine, &mine) != 0) return;
     std::vector<cpu_set_t> all(std::size_t(s.ranks));
-    detail::require(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE,
-                                  s.comm),
-                    "MPI_Allgather");
+    detail::require(
+        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, s.comm),
+        "MPI_Allgather");
     int sharing = 0;
     for (int r = 0; r < s.ranks; ++r)
       sharing += s.hosts[std::size_t(r)] == s.hosts[std::size_t(s.rank)] &&

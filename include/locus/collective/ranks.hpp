@@ -22,7 +22,7 @@ struct rank_point {
   std::uint64_t plan = 0;    // hash of the plan and of the extents of the run; 0: no plan
   std::int64_t bytes = 0;
   char operation[24]{};
-  char site[64]{};  // file and line of the statement, if it has them
+  char site[64]{};        // file and line of the statement, if it has them
   std::int64_t said = 0;  // a number of this rank that is not compared
 };
 

@@ -50,9 +50,7 @@ struct replica_sender {
     element there;
     arrivals arrived;
   };
-  static place where() {
-    return runtime::place_now(rows_policy::value);
-  }
+  static place where() { return runtime::place_now(rows_policy::value); }
   /// means: starts the copies of a batch to its pieces
   static delivery send(Batch&& from, bool keep) {
     arrivals when;

@@ -273,7 +273,8 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, place const& p) {
   if (p.devices.is_balanced()) out << "balanced ";
   if (p.devices.is_over_ranks()) out << "each rank: ";
   if (p.devices.is_all_gpus()) out << "all GPUs";
-  for (int i = 0; i < p.local_count() && !p.devices.is_all_gpus(); ++i) out << (i ? " " : "") << p.at(i);
+  for (int i = 0; i < p.local_count() && !p.devices.is_all_gpus(); ++i)
+    out << (i ? " " : "") << p.at(i);
   if (p.is_window()) out << ", lead " << int(p.lead) << ", trail " << int(p.trail);
   return out << ")";
 }

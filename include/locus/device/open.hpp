@@ -10,7 +10,8 @@ namespace locus {
 /// The ranks of a program, and the replicas that Ranks<AllGpus> has on them.
 struct rank_numbers {
   int rank = 0, ranks = 1;
-  int gpus_before = 0, all_gpus = 0;  // replicas on the ranks before this one, and on all; 0: one rank
+  int gpus_before = 0,
+      all_gpus = 0;  // replicas on the ranks before this one, and on all; 0: one rank
 
   /// means: a list over ranks with its numbers: `here` are the devices of this rank. Each rank has
   ///        as many devices of a list as the type names; of AllGpus, its own number

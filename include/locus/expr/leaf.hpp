@@ -101,7 +101,8 @@ struct Leaf {
     b.objects[b.at] = block;
     if constexpr (Policy::value.is_open())
       b.set_devices(Policy::value.devices, block->where.devices, "a tensor");
-    int const count = Policy::value.is_open() ? block->where.local_count() : Policy::value.local_count();
+    int const count =
+        Policy::value.is_open() ? block->where.local_count() : Policy::value.local_count();
     for (int r = 0; r < count; ++r) b.values[b.at * b.replicas + r] = block->local(r);
     ++b.at;
   }

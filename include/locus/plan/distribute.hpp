@@ -489,7 +489,8 @@ constexpr plan_error check_cut(plan_view const& p, short i, shape const* extents
     bool const meets = s.kind == step_kind::map || s.kind == step_kind::concatenate || batch;
     if (meets && at.is_sharded() && differ(from.extent[at.axis], to.extent[s.where.axis]))
       return plan_error::stretched_cut;
-    if (s.kind == step_kind::reshape && !reshapes_pieces(from, to, s.where.axis, s.where.global_count()))
+    if (s.kind == step_kind::reshape &&
+        !reshapes_pieces(from, to, s.where.axis, s.where.global_count()))
       return plan_error::view_across_cut;
   }
   return plan_error::none;

@@ -33,7 +33,8 @@ struct graph_code {
     int n = 1;
     for (step const& s : arrays.steps) n = s.where.local_count() > n ? s.where.local_count() : n;
     for (int t = 0; t < transfers; ++t)
-      n = arrays.transfers[t].arrives.local_count() > n ? arrays.transfers[t].arrives.local_count() : n;
+      n = arrays.transfers[t].arrives.local_count() > n ? arrays.transfers[t].arrives.local_count()
+                                                        : n;
     return n;
   }
   static constexpr int replicas = find_replicas();

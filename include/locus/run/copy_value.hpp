@@ -5,10 +5,10 @@
 //   that made the value and the work that used the target.
 #pragma once
 #include <locus/collective/rank_functions.hpp>  // rank_functions
-#include <locus/core/macros.hpp>    // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/plan/halo.hpp>      // each_halo_part
-#include <locus/run/run_state.hpp>  // run_state
-#include <locus/runtime/ranks.hpp>  // lies_on_ranks
+#include <locus/core/macros.hpp>                // LOCUS_RUN_MODE, LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/plan/halo.hpp>                  // each_halo_part
+#include <locus/run/run_state.hpp>              // run_state
+#include <locus/runtime/ranks.hpp>              // lies_on_ranks
 
 LOCUS_LEAN_BEGIN
 

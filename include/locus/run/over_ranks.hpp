@@ -23,8 +23,8 @@ LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me);
 LOCUS_FUNCTION bool all_ranks_agree(run_state const& run, transfer const& me, bool mine);
 
 inline constexpr runtime::rank_functions functions_over_ranks{
-    begin_over_ranks, internal::fold_over_ranks, foresee_between_ranks, move_between_ranks,
-    all_ranks_agree,  internal::tell_ranks,       internal::share_with_ranks};
+    begin_over_ranks, internal::fold_over_ranks, foresee_between_ranks,     move_between_ranks,
+    all_ranks_agree,  internal::tell_ranks,      internal::share_with_ranks};
 
 }  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail

@@ -64,7 +64,7 @@ struct program {
   crossing_code const* crossings = nullptr;                                  // null: no transfers
   reduction_code const* reductions = nullptr;  // null: no reductions over replicas
   bool may_alias = false;
-  tally planned{};         // with static extents
+  tally planned{};          // with static extents
   open_devices open{};      // the devices of AllGpus, and the ranks, in this run
   bool over_ranks = false;  // some values lie over ranks
 };

@@ -4,9 +4,9 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/core/macros.hpp>     // LOCUS_SHARED_STATE
-#include <locus/device/device.hpp>   // reduction
-#include <locus/shape/element.hpp>   // element
+#include <locus/core/macros.hpp>    // LOCUS_SHARED_STATE
+#include <locus/device/device.hpp>  // reduction
+#include <locus/shape/element.hpp>  // element
 
 namespace locus::runtime {
 
@@ -30,7 +30,7 @@ enum : int {
 /// The state of the other ranks after a failure.
 struct rank_failure {
   int code = rank_success;
-  int rank = -1;             // the first that does not answer; -1: unknown
+  int rank = -1;               // the first that does not answer; -1: unknown
   char const* more = nullptr;  // the text of the library
 };
 

@@ -183,9 +183,10 @@ class strategy {
                     !open_device<Replicas>,
                 "locus: a strategy runs on the devices of a list, or on one; write "
                 "strategy<Mirrored<...>>");
-  static_assert(!Replicas::value.devices.is_over_ranks(),
-                "locus: a strategy runs a function on the replicas of one rank; over ranks train by "
-                "nn::compile<Mirrored<Ranks<AllGpus>>>, or write strategy<Mirrored<AllGpus>>");
+  static_assert(
+      !Replicas::value.devices.is_over_ranks(),
+      "locus: a strategy runs a function on the replicas of one rank; over ranks train by "
+      "nn::compile<Mirrored<Ranks<AllGpus>>>, or write strategy<Mirrored<AllGpus>>");
 
  public:
   /// the place of mirrored tensors of this strategy

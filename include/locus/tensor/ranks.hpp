@@ -5,10 +5,10 @@
 #include <exception>  // exception_ptr
 #include <string>     // string
 
-#include <locus/backend/devices.hpp>      // find_device
+#include <locus/backend/devices.hpp>            // find_device
 #include <locus/collective/rank_functions.hpp>  // share_from_first
-#include <locus/machine/copies.hpp>       // copy
-#include <locus/tensor/eval.hpp>          // Tensor
+#include <locus/machine/copies.hpp>             // copy
+#include <locus/tensor/eval.hpp>                // Tensor
 
 namespace locus {
 
@@ -16,8 +16,8 @@ namespace detail {
 
 /// a tensor in pieces along axis 0, over ranks
 template <class X>
-concept rows_over_ranks =
-    requires { typename X::is_tensor; } && X::where.is_sharded() && X::where.devices.is_over_ranks();
+concept rows_over_ranks = requires { typename X::is_tensor; } && X::where.is_sharded() &&
+                          X::where.devices.is_over_ranks();
 
 template <class X>
 consteval bool require_rows() {
@@ -39,8 +39,9 @@ void copy_rows(X& x, void* host_rows, bool to_host) {
     if (bytes == 0) continue;
     logical_device& d = runtime::find_device(b.where.at(r));
     step_record const record{-1, "the rows of a rank", d.name};
-    stamp const done = to_host ? runtime::copy(host, at, d, p.data, bytes, queue_kind::compute, record)
-                               : runtime::copy(d, p.data, host, at, bytes, queue_kind::compute, record);
+    stamp const done = to_host
+                           ? runtime::copy(host, at, d, p.data, bytes, queue_kind::compute, record)
+                           : runtime::copy(d, p.data, host, at, bytes, queue_kind::compute, record);
     runtime::synchronize(done);
     at += bytes;
   }
@@ -68,8 +69,7 @@ inline int count() { return runtime::this_rank.ranks; }
 /// means: the number of the first row that this rank has of a tensor over ranks
 template <detail::rows_over_ranks X>
 std::int64_t first_row(X const& x) {
-  if constexpr (detail::require_rows<X>())
-    return x.block->where.piece_begin(x.extent(0), 0);
+  if constexpr (detail::require_rows<X>()) return x.block->where.piece_begin(x.extent(0), 0);
 }
 
 /// means: a copy of the rows that this rank has, on its host

@@ -12,18 +12,8 @@ template <class F>
 tally count(F&& f) {
   tally const before = runtime::executed;
   f();
-  tally const& after = runtime::executed;
-  return {after.launches - before.launches,
-          after.copies - before.copies,
-          after.bytes_moved - before.bytes_moved,
-          after.all_reduces - before.all_reduces,
-          after.other_reductions - before.other_reductions,
-          after.bytes_reduced - before.bytes_reduced,
-          after.fallbacks - before.fallbacks,
-          after.reused - before.reused,
-          after.bytes_reused - before.bytes_reused,
-          after.unfused - before.unfused,
-          after.halo_exchanges - before.halo_exchanges};
+  tally done = runtime::executed;
+  return done -= before;
 }
 
 /// means: the round trips of all threads during f(): steps for GPUs that ran on the host, because

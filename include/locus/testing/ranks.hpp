@@ -74,8 +74,7 @@ inline bool move_on(message_under_way& m, int socket) {
   return true;
 }
 
-inline runtime::rank_failure exchange(runtime::rank_message const* all, int count,
-                                      double seconds) {
+inline runtime::rank_failure exchange(runtime::rank_message const* all, int count, double seconds) {
   std::vector<message_under_way> left;
   for (int k = 0; k < count; ++k) left.push_back({all[k]});
   double const begin = seconds_now();

@@ -86,7 +86,9 @@ LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point c
   locus::detail::write_rank(text, runtime::this_rank.rank) << ": ";
   locus::detail::write_point(text, mine) << ", collective " << mine.number << ", ";
   switch (f.code) {
-  case runtime::rank_late: text << "did not end in " << static_cast<std::int64_t>(limit * 1000) << " ms"; break;
+  case runtime::rank_late:
+    text << "did not end in " << static_cast<std::int64_t>(limit * 1000) << " ms";
+    break;
   case runtime::rank_differs: text << "got a message of another length"; break;
   case runtime::rank_gone: text << "lost a rank"; break;
   default: text << "failed"; break;
@@ -94,10 +96,10 @@ LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point c
   if (f.rank >= 0) {
     text << "; ";
     locus::detail::write_rank(text, f.rank)
-        << (f.code == runtime::rank_late     ? " does not answer: it is dead, stopped or elsewhere"
-            : f.code == runtime::rank_gone   ? " has ended"
+        << (f.code == runtime::rank_late      ? " does not answer: it is dead, stopped or elsewhere"
+            : f.code == runtime::rank_gone    ? " has ended"
             : f.code == runtime::rank_differs ? " sent it"
-                                             : "");
+                                              : "");
   }
   if (f.more) text << "; " << runtime::ranks_by->name << ": " << std::string_view(f.more);
   locus::detail::throw_failure(text << "; end this program, and start it again from its checkpoint",
@@ -125,9 +127,9 @@ LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all) {
                   mine);
   for (int r = 0; r < ranks; ++r) {
     rank_point const& other = points[static_cast<std::size_t>(r)];
-    if (checks && (other.number != mine.number || other.plan != mine.plan ||
-                   other.bytes != mine.bytes ||
-                   std::string_view(other.operation) != std::string_view(mine.operation)))
+    if (checks &&
+        (other.number != mine.number || other.plan != mine.plan || other.bytes != mine.bytes ||
+         std::string_view(other.operation) != std::string_view(mine.operation)))
       locus::detail::refuse_other(mine, other, r);
     if (all) all[r] = other;
   }
@@ -193,8 +195,7 @@ LOCUS_FUNCTION void fold_segment(internal::reduction_job const& j, replica_terms
     part.count = n, part.scaled = terms.scaled, part.by = terms.by;
     if (before) part.terms[part.term_count++] = before, part.goes_on = true;
     for (; r < terms.term_count && part.term_count < max_devices; ++r)
-      part.terms[part.term_count++] =
-          static_cast<char*>(terms.terms[r]) + begin * j.element_bytes;
+      part.terms[part.term_count++] = static_cast<char*>(terms.terms[r]) + begin * j.element_bytes;
     bool const last = r == terms.term_count;
     part.to_go_on = to_go_on || !last;
     if (part.to_go_on && part.scaled == scaling::divide_sum) part.scaled = scaling::none;
@@ -210,30 +211,26 @@ LOCUS_FUNCTION void fold_in_a_chain(internal::reduction_job const& j, replica_te
   std::int64_t const wide = bytes_unrounded(j), most = (std::int64_t(64) << 10) / wide,
                      each = most < 1 ? 1 : most, segments = (j.count + each - 1) / each;
   std::vector<char> arrived(std::size_t(each * wide)), made(std::size_t(2 * each * wide));
-  auto const size = [&](std::int64_t k) {
-    return k + 1 < segments ? each : j.count - k * each;
-  };
+  auto const size = [&](std::int64_t k) { return k + 1 < segments ? each : j.count - k * each; };
   auto const half = [&](std::int64_t k) { return made.data() + (k % 2) * each * wide; };
   // turn k: segment k comes from the rank before, segment k - 1 goes to the rank behind
   for (std::int64_t k = 0; k <= segments; ++k) {
     runtime::rank_message messages[2];
     int n = 0;
-    if (rank > 0 && k < segments)
-      messages[n++] = {rank - 1, arrived.data(), size(k) * wide, false};
+    if (rank > 0 && k < segments) messages[n++] = {rank - 1, arrived.data(), size(k) * wide, false};
     if (rank < last && k > 0) messages[n++] = {rank + 1, half(k - 1), size(k - 1) * wide, true};
     if (n > 0)
       internal::require_carried(
           runtime::ranks_by->exchange(messages, n, internal::seconds_for_ranks()), mine);
     if (k == segments) break;
-    void* const out = rank == last
-                          ? static_cast<char*>(terms.outs[0]) + k * each * j.element_bytes
-                          : half(k);
+    void* const out =
+        rank == last ? static_cast<char*>(terms.outs[0]) + k * each * j.element_bytes : half(k);
     fold_segment(j, terms, k * each, size(k), rank > 0 ? arrived.data() : nullptr, out,
                  rank < last);
   }
-  internal::require_carried(runtime::ranks_by->broadcast(terms.outs[0], j.bytes(), last,
-                                                         internal::seconds_for_ranks()),
-                            mine);
+  internal::require_carried(
+      runtime::ranks_by->broadcast(terms.outs[0], j.bytes(), last, internal::seconds_for_ranks()),
+      mine);
 }
 
 }  // namespace locus::detail
@@ -245,7 +242,8 @@ LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const&
   rank_point const mine = point_of(name.operation, j.bytes());
   meet_ranks(mine);
   // a library's max and min may drop NaN
-  bool const chooses = runtime::is_floating(j.type) && !(j.op == reduction::sum || j.op == reduction::product);
+  bool const chooses =
+      runtime::is_floating(j.type) && !(j.op == reduction::sum || j.op == reduction::product);
   bool const adds = order == reduction_order::fast && runtime::ranks_by->all_reduce && !chooses &&
                     terms.scaled == scaling::none &&
                     locus::detail::element_of(j.type) != element::other;

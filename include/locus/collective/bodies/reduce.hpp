@@ -2,10 +2,10 @@
 // Bodies of the functions that collective/reduce.hpp declares.
 #pragma once
 #include <locus/collective/rank_functions.hpp>  // rank_functions
-#include <locus/collective/reduce.hpp>  // the declarations
-#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/machine/copies.hpp>     // check_host_access
-#include <locus/machine/stamps.hpp>     // wait
+#include <locus/collective/reduce.hpp>          // the declarations
+#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/machine/copies.hpp>             // check_host_access
+#include <locus/machine/stamps.hpp>             // wait
 
 LOCUS_COLD_BEGIN
 

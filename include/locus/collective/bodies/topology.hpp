@@ -57,7 +57,8 @@ LOCUS_FUNCTION replica_topology look_at(device_list const& devices,
   list_kind const kind = kind_of_list(cards, t.count);
   bool has_nccl = false;
   bool const on_ranks = runtime::lies_on_ranks(devices);
-  bool const asks = !on_ranks && (kind == list_kind::distinct_cards || kind == list_kind::shared_cards) &&
+  bool const asks = !on_ranks &&
+                    (kind == list_kind::distinct_cards || kind == list_kind::shared_cards) &&
                     chosen.carrier == cross_device_ops::automatic;
   if (asks) {
     detail::nccl_facts const& f = detail::facts_of_nccl(nccl_of(*t.on[t.first[0]]));

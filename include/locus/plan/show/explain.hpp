@@ -189,6 +189,8 @@ constexpr void write_plan(Text& out, plan_view const& p, shape const* extents,
   write_count(out, t.fallbacks, "fallback", "fallbacks");
   if (t.halo_exchanges > 0)
     write_count(out << ", ", t.halo_exchanges, "halo exchange", "halo exchanges");
+  if (t.sent + t.received > 0)
+    out << ", " << t.sent << " bytes to other ranks, " << t.received << " from them";
   out << "\n";
 }
 

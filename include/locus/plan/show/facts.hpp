@@ -12,26 +12,33 @@ namespace locus {
 
 /// Counts of a plan, and of a run: tests compare the two after every run.
 struct tally {
-  std::int64_t launches = 0;          // kernels launched, on each device
-  std::int64_t copies = 0;            // values or pieces that cross from one device to another
-  std::int64_t bytes_moved = 0;       // payload of those copies
-  std::int64_t all_reduces = 0;       // buckets of all-reduces
-  std::int64_t other_reductions = 0;  // reduce, reduce_scatter
-  std::int64_t bytes_reduced = 0;     // payload of one replica
-  std::int64_t fallbacks = 0;         // steps meant for a GPU that have no kernel there
-  std::int64_t reused = 0;            // copies that a run saved: the value was there
-  std::int64_t bytes_reused = 0;      // payload of those copies
-  std::int64_t unfused = 0;           // runs of a second plan, since extents were not equal
-  std::int64_t halo_exchanges = 0;    // tensors whose margins get rows of the neighbours
+  std::int64_t launches = 0;            // kernels launched, on each device
+  std::int64_t copies = 0;              // values or pieces that cross from one device to another
+  std::int64_t bytes_moved = 0;         // payload of those copies
+  std::int64_t all_reduces = 0;         // buckets of all-reduces
+  std::int64_t other_reductions = 0;    // reduce, reduce_scatter
+  std::int64_t bytes_reduced = 0;       // payload of one replica
+  std::int64_t fallbacks = 0;           // steps meant for a GPU that have no kernel there
+  std::int64_t reused = 0;              // copies that a run saved: the value was there
+  std::int64_t bytes_reused = 0;        // payload of those copies
+  std::int64_t unfused = 0;             // runs of a second plan, since extents were not equal
+  std::int64_t halo_exchanges = 0;      // tensors whose margins get rows of the neighbours
   std::int64_t sent = 0, received = 0;  // payload of transfers from and to other ranks
   friend constexpr bool operator==(tally const&, tally const&) = default;
-  constexpr tally& operator+=(tally const& o) {
-    launches += o.launches, copies += o.copies, bytes_moved += o.bytes_moved,
-        all_reduces += o.all_reduces;
-    other_reductions += o.other_reductions, bytes_reduced += o.bytes_reduced,
-        fallbacks += o.fallbacks, reused += o.reused, bytes_reused += o.bytes_reused,
-        unfused += o.unfused, halo_exchanges += o.halo_exchanges, sent += o.sent,
-        received += o.received;
+  constexpr tally& operator+=(tally const& o) { return add(o, 1); }
+  constexpr tally& operator-=(tally const& o) { return add(o, -1); }
+
+ private:
+  constexpr tally& add(tally const& o, int sign) {
+    std::int64_t* const mine[] = {&launches,         &copies,        &bytes_moved,    &all_reduces,
+                                  &other_reductions, &bytes_reduced, &fallbacks,      &reused,
+                                  &bytes_reused,     &unfused,       &halo_exchanges, &sent,
+                                  &received};
+    std::int64_t const of[] = {o.launches,         o.copies,        o.bytes_moved,    o.all_reduces,
+                               o.other_reductions, o.bytes_reduced, o.fallbacks,      o.reused,
+                               o.bytes_reused,     o.unfused,       o.halo_exchanges, o.sent,
+                               o.received};
+    for (int k = 0; k < 13; ++k) *mine[k] += sign * of[k];
     return *this;
   }
 };

@@ -25,8 +25,7 @@ LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, c
   only_this.plan = plan_;
   only_this.crossings = &crossings;
   only_this.may_alias = true;
-  only_this.over_ranks =
-      leaf_.where.devices.is_over_ranks() || into.where.devices.is_over_ranks();
+  only_this.over_ranks = leaf_.where.devices.is_over_ranks() || into.where.devices.is_over_ranks();
   int const a = leaf_.where.local_count(), b = into.where.local_count();
   only_this.replicas = a > b ? a : b;
   local_value values[2 * max_devices];

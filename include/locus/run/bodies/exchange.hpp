@@ -52,8 +52,8 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
   auto const& block = *static_cast<tensor_block const*>(run.arrays.objects[me.from]);
   int const valid = __atomic_load_n(&block.margins, __ATOMIC_ACQUIRE);
   bool const between = goes_between_ranks(run, me);
-  bool is_valid = (valid & 255) >= me.before && valid >> 8 >= me.behind &&
-                  runtime::halos_are_reused();
+  bool is_valid =
+      (valid & 255) >= me.before && valid >> 8 >= me.behind && runtime::halos_are_reused();
   bool reused = is_valid || was_exchanged(run, me);
   if (between) is_valid = reused = runtime::over_ranks->agree(run, me, reused);
   if (between && reused)

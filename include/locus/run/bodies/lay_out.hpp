@@ -118,7 +118,8 @@ LOCUS_FUNCTION void lay_out(run_state& run) {
   }
   for (short v = 0; v < run.slots.count; ++v)
     if (run.slots[v].bytes > 0 && !run.slots[v].is_result)
-      for (int r = 0; r < run.place_of(v).local_count(); ++r) open_arena(run, run.place_of(v).at(r));
+      for (int r = 0; r < run.place_of(v).local_count(); ++r)
+        open_arena(run, run.place_of(v).at(r));
   place_values(run);
   if (run.code.crossings) run.code.crossings->lay_out(run);
 }
@@ -166,7 +167,8 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
   bool const whole = me.how == transfer_kind::copy || me.how == transfer_kind::broadcast ||
                      me.how == transfer_kind::first_replica;
   bool const stays = s.where == me.arrives;  // an open device is the other device of the transfer
-  if (whole && !result && !goes_between_ranks(run, me) && (stays || (all_on_host(s.where) && all_on_host(me.arrives))) &&
+  if (whole && !result && !goes_between_ranks(run, me) &&
+      (stays || (all_on_host(s.where) && all_on_host(me.arrives))) &&
       keeps_memory(run, memory_of(run.plan, me.from), run.slots[v].last_read)) {
     for (int r = 0; r < me.arrives.local_count(); ++r) keep(r, 0);
     return;
@@ -184,8 +186,8 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
     bool const whole = t.how == transfer_kind::copy || t.how == transfer_kind::broadcast;
     slot const& s = run.slots[run.value_of(t)];
     step const& leaf = run.plan.steps[memory_of(run.plan, t.from)];
-    if (!whole || goes_between_ranks(run, t) || brought_by_other(run, t) || s.bytes == 0 || s.is_result || s.in_place_of >= 0 ||
-        leaf.kind != step_kind::leaf)
+    if (!whole || goes_between_ranks(run, t) || brought_by_other(run, t) || s.bytes == 0 ||
+        s.is_result || s.in_place_of >= 0 || leaf.kind != step_kind::leaf)
       continue;
     auto const* const of =
         static_cast<tensor_block const*>(run.arrays.objects[&leaf - run.plan.steps.first]);

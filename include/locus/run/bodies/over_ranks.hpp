@@ -97,9 +97,8 @@ struct crossing_of_ranks {
     local_layout layout, of_part;
     local_value const all = block_at(block, end_row() - begin, layout);
     for (int r = 0; r < from.local_count(); ++r) {
-      local_value const part =
-          part_of(all, rank, from.axis, from.piece_begin(rows(), r) - begin,
-                  from.piece_size(rows(), r), element_bytes, of_part);
+      local_value const part = part_of(all, rank, from.axis, from.piece_begin(rows(), r) - begin,
+                                       from.piece_size(rows(), r), element_bytes, of_part);
       copy(on_host(&part), here(r, &run.value(me.from, r)));
     }
     settle_host();
@@ -109,8 +108,8 @@ struct crossing_of_ranks {
     local_layout layout, of_part;
     local_value const all = block_at(block, n, layout);
     for (int r = 0; r < to.local_count(); ++r) {
-      local_value const target = part_of(run.value(v, r), rank, cut().axis, begin, n,
-                                         element_bytes, of_part);
+      local_value const target =
+          part_of(run.value(v, r), rank, cut().axis, begin, n, element_bytes, of_part);
       copy(there(r, &target), on_host(&all));
     }
   }
@@ -120,10 +119,11 @@ struct crossing_of_ranks {
     internal::rank_point const mine = internal::point_of("broadcast", bytes());
     internal::meet_ranks(mine);
     bool const first = runtime::this_rank.rank == 0;
-    if (first) each_part(run, me, [&](copy_side const& target, device to_name,
-                                      copy_side const& source, device from_name, bool skip) {
-      move_part(run, me, target, to_name, source, from_name, skip);
-    });
+    if (first)
+      each_part(run, me,
+                [&](copy_side const& target, device to_name, copy_side const& source,
+                    device from_name,
+                    bool skip) { move_part(run, me, target, to_name, source, from_name, skip); });
     if (bytes() == 0) return;
     (first ? run.done.sent : run.done.received) += bytes();
     local_value const& arrival = run.value(v, 0);
@@ -158,10 +158,10 @@ struct crossing_of_ranks {
     std::vector<std::int64_t> const begins = meet_rows(mine);
     if (bytes() == 0) return;
     if (runtime::this_rank.rank > 0) return receive_rows(mine);
-    each_part(run, me, [&](copy_side const& target, device to_name, copy_side const& source,
-                           device from_name, bool skip) {
-      move_part(run, me, target, to_name, source, from_name, skip);
-    });
+    each_part(run, me,
+              [&](copy_side const& target, device to_name, copy_side const& source,
+                  device from_name,
+                  bool skip) { move_part(run, me, target, to_name, source, from_name, skip); });
     std::vector<runtime::rank_message> messages;
     for (int q = 1; q < runtime::this_rank.ranks; ++q) {
       std::int64_t const begin = begins[std::size_t(q)], n = begins[std::size_t(q) + 1] - begin;
@@ -228,47 +228,45 @@ struct crossing_of_ranks {
     std::vector<runtime::rank_message> messages;
     std::vector<internal::halo_part> arriving;
     std::vector<void*> blocks;
-    internal::each_halo_part(rows(), from, me.outside, me.before, me.behind,
-                             [&](internal::halo_part const& p) {
-      bool const receives = from.has_piece(p.to), sends = from.has_piece(p.from);
-      if (receives == sends) return;
-      std::int64_t const n = p.rows * bytes_of_row();
-      if (n == 0) return;
-      void* const block = take(n);
-      local_layout layout, of_part;
-      if (receives) {
-        messages.push_back({rank_of(p.first), block, n, false});
-        arriving.push_back(p), blocks.push_back(block);
-        run.done.received += n;
-        return;
-      }
-      local_value const packed = block_at(block, p.rows, layout);
-      local_value const source =
-          part_of(run.value(me.from, p.from), rank, from.axis,
-                  p.first - from.piece_begin(rows(), p.from), p.rows, element_bytes, of_part);
-      copy(on_host(&packed), {&runtime::find_device(from.at(p.from)), &source});
-      messages.push_back({rank_of(from.piece_begin(rows(), p.to)), block, n, true});
-      run.done.sent += n;
-    });
+    internal::each_halo_part(
+        rows(), from, me.outside, me.before, me.behind, [&](internal::halo_part const& p) {
+          bool const receives = from.has_piece(p.to), sends = from.has_piece(p.from);
+          if (receives == sends) return;
+          std::int64_t const n = p.rows * bytes_of_row();
+          if (n == 0) return;
+          void* const block = take(n);
+          local_layout layout, of_part;
+          if (receives) {
+            messages.push_back({rank_of(p.first), block, n, false});
+            arriving.push_back(p), blocks.push_back(block);
+            run.done.received += n;
+            return;
+          }
+          local_value const packed = block_at(block, p.rows, layout);
+          local_value const source =
+              part_of(run.value(me.from, p.from), rank, from.axis,
+                      p.first - from.piece_begin(rows(), p.from), p.rows, element_bytes, of_part);
+          copy(on_host(&packed), {&runtime::find_device(from.at(p.from)), &source});
+          messages.push_back({rank_of(from.piece_begin(rows(), p.to)), block, n, true});
+          run.done.sent += n;
+        });
     settle_host();
     carry(messages, mine);
     for (std::size_t k = 0; k < arriving.size(); ++k) {
       internal::halo_part const& p = arriving[k];
       local_layout layout, of_part;
       local_value const packed = block_at(blocks[k], p.rows, layout);
-      local_value const margin = part_of(run.value(me.from, p.to), rank, from.axis, p.at, p.rows,
-                                         element_bytes, of_part);
+      local_value const margin =
+          part_of(run.value(me.from, p.to), rank, from.axis, p.at, p.rows, element_bytes, of_part);
       copy({&runtime::find_device(from.at(p.to)), &margin, v, p.to}, on_host(&packed));
     }
   }
 
-  void carry(std::vector<runtime::rank_message> const& messages,
-             internal::rank_point const& mine) {
+  void carry(std::vector<runtime::rank_message> const& messages, internal::rank_point const& mine) {
     if (messages.empty()) return;
-    internal::require_carried(
-        runtime::ranks_by->exchange(messages.data(), int(messages.size()),
-                                    internal::seconds_for_ranks()),
-        mine);
+    internal::require_carried(runtime::ranks_by->exchange(messages.data(), int(messages.size()),
+                                                          internal::seconds_for_ranks()),
+                              mine);
   }
 };
 

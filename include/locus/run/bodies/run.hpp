@@ -4,13 +4,13 @@
 #include <exception>  // uncaught_exceptions
 
 #include <locus/collective/rank_functions.hpp>  // rank_functions
-#include <locus/machine/stamps.hpp>  // mark
-#include <locus/run/bind.hpp>        // bind, meet_operands, order_behind_guest
-#include <locus/run/events.hpp>      // begin_plan, end_plan
-#include <locus/run/issue.hpp>       // issue
-#include <locus/run/run.hpp>         // the declarations
-#include <locus/run/run_state.hpp>   // run_state
-#include <locus/run/settle.hpp>      // settle
+#include <locus/machine/stamps.hpp>             // mark
+#include <locus/run/bind.hpp>                   // bind, meet_operands, order_behind_guest
+#include <locus/run/events.hpp>                 // begin_plan, end_plan
+#include <locus/run/issue.hpp>                  // issue
+#include <locus/run/run.hpp>                    // the declarations
+#include <locus/run/run_state.hpp>              // run_state
+#include <locus/run/settle.hpp>                 // settle
 
 LOCUS_LEAN_BEGIN
 

@@ -81,8 +81,7 @@ LOCUS_FUNCTION void write_checkpoint(std::string_view path, std::vector<stored> 
   for (stored const& s : weights) add_stored(file, weight_group, s);
   for (stored const& s : optimizer) add_stored(file, optimizer_group, s);
   for (counter const& c : counters) file.add(joined(counter_group, c.name), *c.value);
-  for (auto const& row : position_rows)
-    file.add(joined(position_group, row.name), at.*row.value);
+  for (auto const& row : position_rows) file.add(joined(position_group, row.name), at.*row.value);
   file.save();
 }
 
@@ -111,8 +110,7 @@ LOCUS_FUNCTION position read_checkpoint(std::string_view path, std::vector<store
   std::vector<std::int64_t> numbers;
   position at;
   if (what == load::whole) {
-    bool const has = has_group(file, optimizer_group) ||
-                     has_group(file, counter_group);
+    bool const has = has_group(file, optimizer_group) || has_group(file, counter_group);
     if (!has && (!optimizer.empty() || !counters.empty()))
       refuse("it holds no state of an optimizer",
              "load the weights alone with load::weights, and train on with a fresh optimizer");
@@ -204,9 +202,7 @@ LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<store
                                         std::vector<stored> const& optimizer,
                                         std::vector<counter> const& counters, load what) {
   position at;
-  auto const read = [&] {
-    at = detail::read_checkpoint(path, weights, optimizer, counters, what);
-  };
+  auto const read = [&] { at = detail::read_checkpoint(path, weights, optimizer, counters, what); };
   if (!detail::lie_over_ranks(weights)) {
     read();
     return at;

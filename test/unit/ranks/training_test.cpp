@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training over ranks: losses, metrics and predictions are those of one process; a checkpoint has no
+// number of ranks; rank 0 writes, and all ranks stop together.
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <locus/locus.hpp>
+#include <locus/tensor/ranks.hpp>
+#include <locus/training.hpp>
+
+#include "on_ranks.hpp"
+
+using namespace rank_tests;
+
+namespace {
+
+/// a folder for the files of the test, made and removed by the parent of the ranks
+struct own_folder {
+  std::string const path = [] {
+    char name[] = "/tmp/locus-ranks-XXXXXX";
+    return std::string(mkdtemp(name));
+  }();
+  ~own_folder() { std::filesystem::remove_all(path); }
+} const here;
+std::string const& folder = here.path;
+std::string const saved = folder + "/run.npz", rows_of_epochs = folder + "/epochs.csv";
+
+template <class Devices>
+auto make_trainer() {
+  config::set_reduction_order(reduction_order::ranked);
+  return nn::compile<Devices, double>(
+      nn::Sequential{nn::Input<6>{}, nn::Dense<8>{nn::relu}, nn::BatchNorm<nn::cross_replica>{},
+                     nn::Dropout{0.25}, nn::Dense<3>{}},
+      nn::Adam{}, nn::SparseCategoricalCrossentropy{nn::from_logits},
+      nn::SparseCategoricalAccuracy{});
+}
+struct examples {
+  Tensor<double, Extents<dyn, 6>> x = eval(uniform<double>(Extents<dyn, 6>(50), seed{1}));
+  Tensor<std::int32_t, Dextents<1>> y =
+      eval(cast<std::int32_t>(3. * uniform<double>(dextents<1>(50), seed{2})));
+  auto batches() const { return data::from_tensors(x, y).shuffle({.seed = 7}).batch(16); }
+};
+
+/// ends the training after its second step, on the last rank alone
+struct stop_of_last_rank : nn::callback {
+  int steps = 0;
+  void on_batch_end(nn::training& t, std::int64_t step, nn::logs const&) override {
+    ++steps;
+    if (ranks::rank() == ranks::count() - 1 && step == 1) t.stop();
+  }
+};
+
+template <class Devices>
+doubles train() {
+  examples const e;
+  auto trainer = make_trainer<Devices>();
+  auto const batches = e.batches();
+  doubles out = trainer.fit(batches, {.epochs = 2, .verbose = 0})["loss"];
+  for (double const v : trainer.evaluate(batches).values) out.push_back(v);
+  put(out, trainer.predict(e.x));
+  return out;
+}
+/// four epochs; in one go, or two, a checkpoint, and two more
+doubles undisturbed() {
+  auto trainer = make_trainer<Mirrored<CpuDevice>>();
+  return trainer.fit(examples{}.batches(), {.epochs = 4, .verbose = 0})["loss"];
+}
+doubles until_checkpoint() {
+  auto trainer = make_trainer<Mirrored<Ranks<AllGpus>>>();
+  nn::ModelCheckpoint save(saved.c_str());
+  nn::CSVLogger log(rows_of_epochs);
+  return trainer.fit(examples{}.batches(),
+                     {.epochs = 2, .callbacks = {&save, &log}, .verbose = 0})["loss"];
+}
+doubles from_checkpoint() {
+  auto trainer = make_trainer<Mirrored<Ranks<AllGpus>>>();
+  nn::position const at = nn::load_checkpoint(saved, trainer);
+  return trainer.fit(examples{}.batches(),
+                     {.epochs = 4, .verbose = 0, .initial_epoch = int(at.epoch)})["loss"];
+}
+void check_close(doubles const& got, doubles const& want, double within) {
+  REQUIRE(got.size() == want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - want[i]) < within);
+}
+
+}  // namespace
+
+TEST_CASE("fit, evaluate and predict over ranks: the numbers of one process") {
+  auto const one = testing::on_ranks(1, train<Mirrored<CpuDevice>>);
+  REQUIRE(one[0].error == "");
+  on_all_layouts(train<Mirrored<Ranks<AllGpus>>>,
+                 [&](auto const&, doubles const& got) { check_close(got, one[0].numbers, 1e-12); });
+}
+
+TEST_CASE("training over ranks has the bits of one process with as many replicas") {
+  auto const one = testing::on_ranks(1, train<Mirrored<AllGpus>>, {.gpus = {4}});
+  for (auto const& layout : {std::vector<int>{3, 1}, {2, 2}, {1, 1, 2}, {0, 0, 0, 0}})
+    for (testing::rank_end const& e :
+         testing::on_ranks(int(layout.size()), train<Mirrored<Ranks<AllGpus>>>, {.gpus = layout})) {
+      INFO(written(layout));
+      REQUIRE(e.error == "");
+      CHECK(e.numbers == one[0].numbers);
+    }
+}
+
+TEST_CASE("a checkpoint of three ranks goes on with any number of ranks") {
+  auto const whole = testing::on_ranks(1, undisturbed);
+  REQUIRE(whole[0].error == "");
+  doubles const first(whole[0].numbers.begin(), whole[0].numbers.begin() + 2),
+      second(whole[0].numbers.begin() + 2, whole[0].numbers.end());
+  for (testing::rank_end const& e : testing::on_ranks(3, until_checkpoint)) {
+    REQUIRE(e.error == "");
+    check_close(e.numbers, first, 1e-12);
+  }
+  std::ifstream log(rows_of_epochs);
+  int lines = 0;
+  for (std::string line; std::getline(log, line);) ++lines;
+  CHECK(lines == 3);  // a title and two epochs, by one rank
+  on_all_layouts(from_checkpoint,
+                 [&](auto const&, doubles const& got) { check_close(got, second, 1e-12); });
+}
+
+TEST_CASE("one rank stops the training: all stop after the same step") {
+  auto const ends = testing::on_ranks(3, [] {
+    auto trainer = make_trainer<Mirrored<Ranks<CpuDevice>>>();
+    stop_of_last_rank stop;
+    auto const h =
+        trainer.fit(examples{}.batches(), {.epochs = 5, .callbacks = {&stop}, .verbose = 0});
+    return doubles{double(stop.steps), double(h.epochs.size())};
+  });
+  for (testing::rank_end const& e : ends) {
+    CHECK(e.error == "");
+    CHECK(e.numbers == doubles{2, 1});
+  }
+}
+
+TEST_CASE("files that rank 0 cannot read or write: all ranks say so and stay in step") {
+  auto const ends = testing::on_ranks(2, [] {
+    auto trainer = make_trainer<Mirrored<Ranks<CpuDevice>>>();
+    std::string said;
+    try {
+      nn::load_checkpoint(folder + "/none.npz", trainer);
+    } catch (error const& e) {
+      said = e.what();
+    }
+    bool const read = said.find("none.npz: expected a readable file") != said.npos;
+    try {
+      nn::save_checkpoint("/nowhere/none.npz", trainer);
+    } catch (error const& e) {
+      said = e.what();
+    }
+    bool const wrote = said.find("/nowhere/none.npz: it cannot be written") != said.npos;
+    auto const h = trainer.fit(examples{}.batches(), {.epochs = 1, .verbose = 0});
+    return doubles{double(read), double(wrote), double(h.epochs.size())};
+  });
+  for (testing::rank_end const& e : ends) {
+    CHECK(e.error == "");
+    CHECK(e.numbers == doubles{1, 1, 1});
+  }
+}
+
+TEST_CASE("weights that differ between ranks are not saved") {
+  if (!checked_build) return;
+  auto const ends = testing::on_ranks(2, [] {
+    auto trainer = make_trainer<Mirrored<Ranks<CpuDevice>>>();
+    if (ranks::rank() == 1) {
+      nn::stored const w = trainer.weights("dense/kernel");
+      doubles const other(std::size_t(w.extents.size()), 0.5);
+      nn::write_values(w, other.data());
+    }
+    nn::save_checkpoint(saved, trainer);
+    return doubles{};
+  });
+  for (testing::rank_end const& e : ends)
+    CHECK(e.error.starts_with("locus: the ranks have different values of 'dense/kernel'"));
+}
+
+TEST_CASE("a batch with fewer rows than replicas of all ranks is refused") {
+  auto const ends = testing::on_ranks(2,
+                                      [] {
+                                        auto trainer = make_trainer<Mirrored<Ranks<AllGpus>>>();
+                                        examples const e;
+                                        trainer.fit(data::from_tensors(e.x, e.y).batch(3),
+                                                    {.epochs = 1, .verbose = 0});
+                                        return doubles{};
+                                      },
+                                      {.gpus = {2, 2}});
+  for (testing::rank_end const& e : ends) {
+    INFO(e.error);
+    CHECK(e.error.find("4") != std::string::npos);
+  }
+}
