@@ -5,6 +5,7 @@
 #pragma once
 #include <locus/collective/ranks.hpp>  // fold_over_ranks
 #include <locus/core/macros.hpp>       // LOCUS_RUN_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/run/run.hpp>           // run_plan: its kernels on GPUs
 #include <locus/run/run_state.hpp>     // run_state
 
 LOCUS_COLD_BEGIN

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/ranks.hpp declares.
 #pragma once
+#include <vector>  // vector
+
 #include <locus/collective/ranks.hpp>   // the declarations
 #include <locus/runtime/variables.hpp>  // checks_ranks
 #include <locus/watch/site_text.hpp>    // write_site
