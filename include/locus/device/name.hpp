@@ -225,12 +225,15 @@ constexpr text_buffer<N>& operator<<(text_buffer<N>& out, device d) {
 
 struct full_name {
   device of;
+  int rank = -1;  // -1: of a program with one rank
 };
-/// means: /job:localhost/replica:0/task:0/device:GPU:0, as TensorFlow's placement log writes it
+/// means: /job:localhost/replica:0/task:0/device:GPU:0, as TensorFlow's placement log writes it; of a
+///        rank, /job:worker/replica:0/task:1/device:GPU:0
 template <std::size_t N>
 constexpr text_buffer<N>& operator<<(text_buffer<N>& out, full_name name) {
-  return out << "/job:localhost/replica:0/task:0/device:" << (name.of.is_gpu() ? "GPU:" : "CPU:")
-             << name.of.ordinal();
+  out << (name.rank < 0 ? "/job:localhost" : "/job:worker")
+      << "/replica:0/task:" << (name.rank < 0 ? 0 : name.rank);
+  return out << "/device:" << (name.of.is_gpu() ? "GPU:" : "CPU:") << name.of.ordinal();
 }
 
 /// means: the fields that are set: /job:worker/task:2/device:GPU:*; "/" where none is set; for a

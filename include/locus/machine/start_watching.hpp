@@ -40,7 +40,7 @@ using runtime::trace_options;
 /// means: records a trace from now on: each step, copy and collective on the track of its queue,
 ///        arrows from the source of a copy to its target, the memory of each device. stop_trace
 ///        writes the file, or else the end of the program. LOCUS_TRACE=PATH traces a whole program.
-///        Open the file at ui.perfetto.dev. %p in the path becomes the process number.
+///        Open the file at ui.perfetto.dev. %p in the path becomes the process number, %r the rank.
 /// cost:  some hundred bytes for each event, up to max_events; on a GPU two events for each launch
 /// fails: bad_file
 inline void start_trace(std::string_view path, trace_options const& options = {}) {

@@ -9,6 +9,8 @@ namespace locus::runtime {
 /// The number of this rank and of all ranks; a program without a carrier is one rank.
 LOCUS_SHARED_STATE inline constinit rank_numbers this_rank{};
 
+/// -1: of a program with one rank
+inline int rank_or_none() { return this_rank.ranks > 1 ? this_rank.rank : -1; }
 /// means: values over these devices lie on several ranks
 inline bool lies_on_ranks(device_list const& all) {
   return all.is_over_ranks() && this_rank.ranks > 1;

@@ -8,6 +8,7 @@
 
 #include <cerrno>    // errno
 #include <csignal>   // kill
+#include <cstdio>    // fflush
 #include <cstring>   // memcpy
 #include <optional>  // optional
 #include <string>    // string
@@ -176,6 +177,7 @@ template <class F>
   put(sizes, sizeof sizes);
   put(end.numbers.data(), sizes[0] * sizeof(double));
   put(end.error.data(), sizes[1]);
+  std::fflush(nullptr);
   _exit(0);
 }
 
@@ -200,6 +202,7 @@ std::vector<rank_end> on_ranks(int count, F const& f, rank_options const& option
       ends[a][b] = pair[0], ends[b][a] = pair[1];
     }
   std::vector<int> reports(n), children(n);
+  std::fflush(nullptr);  // a rank must not write what this process has written
   for (std::size_t r = 0; r < n; ++r) {
     int report[2];
     if (pipe(report) != 0) throw configuration_error("locus: on_ranks: no more pipes");

@@ -41,7 +41,8 @@ LOCUS_FUNCTION void warn(log_line const& sentence);
 LOCUS_FUNCTION log_frequency how_often_logged();
 [[gnu::cold]] LOCUS_FUNCTION bool is_wanted(void const* what, call_site where);
 
-/// means: the path, with the process id in place of %p
+/// means: the path, with the process id in place of %p and the rank in place of %r; over ranks, a path
+///        without both ends with a point and the rank
 LOCUS_FUNCTION text_buffer<4200> path_of_process(std::string_view path);
 /// callback null: to stderr     fails: configuration_error, inside a callback of the log itself
 LOCUS_FUNCTION void send_log_to(log_callback callback, void* context, int file = -1);
@@ -76,7 +77,7 @@ void log_to(Stream& out) {
       static_cast<void*>(&out));
 }
 /// means: writes one JSON object for each event to a new file; %p in its name becomes the process
-///        id. Warnings go to stderr too. An empty path: to stderr again
+///        id, %r the rank. Warnings go to stderr too. An empty path: to stderr again
 /// fails: bad_file
 LOCUS_FUNCTION void log_to_json(std::string_view path);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/join_ranks.hpp declares.
 #pragma once
+#include <locus/core/version.hpp>    // version_text
 #include <locus/run/join_ranks.hpp>  // the declarations
 
 LOCUS_COLD_BEGIN
@@ -15,13 +16,15 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
                                    << runtime::ranks_by->name
                                    << "; a program has one world at a time");
   }
-  int const replicas = runtime::visible_gpus().size();
-  runtime::ranks_by = &by, runtime::over_ranks = &locus::detail::functions_over_ranks;
-  runtime::this_rank = {rank, ranks, 0, 0};
-  begin_in_step();
+  runtime::this_rank = {rank, ranks, 0, 0};  // files of a log that begins now have its number
   try {
+    int const replicas = runtime::visible_gpus().size();
+    runtime::ranks_by = &by, runtime::over_ranks = &locus::detail::functions_over_ranks;
+    begin_in_step();
+    text_buffer<24> name;  // ranks of another locus differ in it
+    name << "join, locus " << version_text;
     std::int64_t before = 0;
-    runtime::this_rank.all_gpus = static_cast<int>(tell_ranks("join", replicas, before));
+    runtime::this_rank.all_gpus = static_cast<int>(tell_ranks(name.view(), replicas, before));
     runtime::this_rank.gpus_before = static_cast<int>(before);
   } catch (...) {
     leave_ranks();

@@ -5,6 +5,7 @@
 #include <locus/core/macros.hpp>      // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/plan/data.hpp>        // plan_view
 #include <locus/plan/numerics.hpp>    // name_of
+#include <locus/runtime/ranks.hpp>    // this_rank
 #include <locus/watch/event.hpp>      // the declarations
 #include <locus/watch/site_text.hpp>  // write_site
 
@@ -22,8 +23,9 @@ log_line& write_asked(log_line& out, Use const& u) {
   if (!u.why.empty()) out << ": " << u.why;
   return out << ")";
 }
+
 inline log_line& write_use(log_line& out, device_use const& d) {
-  return write_asked(out << full_name{d.used}, d);
+  return write_asked(out << full_name{d.used, runtime::rank_or_none()}, d);
 }
 
 inline void step_line(log_line& out, run_event const& e) {
@@ -172,6 +174,7 @@ LOCUS_FUNCTION void write_json(json_text& out, run_event const& e) {
   time << microseconds / 1'000'000 << ".";
   for (std::int64_t unit = 100'000; unit > 0; unit /= 10) time << microseconds / unit % 10;
   out.append(time.view());
+  if (runtime::rank_or_none() >= 0) out.member("rank", runtime::rank_or_none());
   if (e.step >= 0) out.member("step", e.step);
   text("name", e.name), text("of", e.of), text("kernel", e.kernel);
   put_device("from", e.from.used);

@@ -10,6 +10,7 @@
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/printable.hpp>       // write_printable
 #include <locus/runtime/output_file.hpp>  // open_output
+#include <locus/runtime/ranks.hpp>        // this_rank
 #include <locus/runtime/variables.hpp>    // is_switched_on
 #include <locus/runtime/write_all.hpp>    // write_all, write_to_stderr
 #include <locus/watch/log.hpp>            // the declarations
@@ -27,7 +28,8 @@ LOCUS_FUNCTION bool is_quiet() {
 LOCUS_FUNCTION void write_line(log_line const& line) {
   log_line printable;
   write_printable(printable, line.view());
-  text_buffer<sizeof(log_line) + 2> whole;
+  text_buffer<sizeof(log_line) + 16> whole;
+  if (this_rank.ranks > 1) whole << "[" << this_rank.rank << "] ";
   whole << printable.view() << "\n";
   write_to_stderr(whole.view());
 }
@@ -125,11 +127,17 @@ LOCUS_FUNCTION bool is_wanted(void const* what, call_site where) {
 
 LOCUS_FUNCTION text_buffer<4200> path_of_process(std::string_view path) {
   text_buffer<4200> out;  // longer than a path, so that open() refuses a long one
-  for (std::size_t i = 0; i < path.size(); ++i)
-    if (path[i] == '%' && i + 1 < path.size() && path[i + 1] == 'p')
-      out << static_cast<int>(getpid()), ++i;
-    else
+  bool differs = false;   // between the ranks of a program
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    char const next = path[i] == '%' && i + 1 < path.size() ? path[i + 1] : '\0';
+    if (next != 'p' && next != 'r') {
       out << path.substr(i, 1);
+      continue;
+    }
+    out << (next == 'p' ? static_cast<int>(getpid()) : this_rank.rank);
+    differs = true, ++i;
+  }
+  if (!differs && this_rank.ranks > 1) out << "." << this_rank.rank;
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/version.hpp>       // version_text
 #include <locus/device/name.hpp>        // text << device
+#include <locus/runtime/ranks.hpp>      // this_rank
 #include <locus/runtime/write_all.hpp>  // write_all
 #include <locus/watch/trace_file.hpp>   // the declarations
 
@@ -116,7 +117,10 @@ class trace_writer {
 
   void name_tracks() {
     begin_event("M").member("name", "process_name").name("args").open('{');
-    out_.member("name", program_invocation_short_name).close('}').close('}');
+    text_buffer<256> name;
+    name << std::string_view(program_invocation_short_name);
+    if (this_rank.ranks > 1) name << ", rank " << this_rank.rank;
+    out_.member("name", name.view()).close('}').close('}');
     event const* before = nullptr;
     for (event const& e : t_.events()) {
       if (e.counter) break;
