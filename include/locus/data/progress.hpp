@@ -6,11 +6,12 @@
 
 #include <locus/core/clock.hpp>         // seconds_now
 #include <locus/core/text.hpp>          // text_buffer
+#include <locus/runtime/ranks.hpp>      // this_rank
 #include <locus/runtime/write_all.hpp>  // write_to_stderr
 
 namespace locus::data {
 
-/// means: "120/938 [====>.............] 12.3 s  note" on stderr
+/// means: "120/938 [====>.............] 12.3 s  note" on stderr, of rank 0 alone
 /// cost:  drawn at most ten times a second; if stderr is no terminal, once, at the end
 class progress_bar {
  public:
@@ -18,6 +19,7 @@ class progress_bar {
       : total_(total > 0 ? total : 1), start_(seconds_now()), redraw_(isatty(2) != 0) {}
 
   void show(std::int64_t done, std::string_view note = {}) {
+    if (runtime::this_rank.rank > 0) return;
     double const now = seconds_now();
     if (done < total_ && (!redraw_ || now - drawn_ < 0.1)) return;
     drawn_ = now;

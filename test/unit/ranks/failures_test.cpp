@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that go other ways: every rank ends with a sentence that names the rank and the statement;
 // none waits for ever, and none computes with the bytes of another statement.
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <unistd.h>
@@ -128,6 +129,33 @@ TEST_CASE("LOCUS_CHECK_RANKS=0 leaves the checks out: a message of another lengt
   });
   unsetenv("LOCUS_CHECK_RANKS");
   has(ends[1].error, "got a message of another length; rank 0 on this computer sent it");
+}
+
+TEST_CASE("a value above the limit of gathers goes to no rank; the ranks stay in step") {
+  auto const ends = testing::on_ranks(2, [] {
+    Rows x(uniform<double>(dextents<1>(30), seed{1}));
+    config::set_gather_limit(239);
+    std::string said;
+    try {
+      static_cast<void>(to<CpuDevice>(x));
+    } catch (out_of_memory const& e) {
+      said = e.what();
+    }
+    bool const named =
+        said.find("a value of 240 bytes would go to every rank, and the limit of such "
+                  "gathers is 239 bytes") != said.npos;
+    config::set_gather_limit(240);
+    return doubles{double(named), fetch(sum(to<CpuDevice>(x))) - fetch(sum(x)),
+                   double(ranks::rows(x).size())};
+  });
+  for (testing::rank_end const& e : ends) {
+    CHECK(e.error == "");
+    REQUIRE(e.numbers.size() == 3);
+    CHECK(e.numbers[0] == 1);
+    CHECK(std::abs(e.numbers[1]) < 1e-12);
+    CHECK(e.numbers[2] == 15);
+  }
+  CHECK_THROWS_AS(config::set_gather_limit(-1), configuration_error);
 }
 
 TEST_CASE("the deadline and the check of ranks are read from the environment") {

@@ -270,9 +270,19 @@ struct crossing_of_ranks {
   }
 };
 
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_gather(std::int64_t bytes) {
+  message text;
+  throw out_of_memory(text << "locus: a value of " << bytes << " bytes would go to every rank, and "
+                           << "the limit of such gathers is " << config::get_gather_limit()
+                           << " bytes; take the rows of a rank by ranks::rows(x), or set "
+                              "config::set_gather_limit");
+}
+
 LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me) {
   crossing_of_ranks const c{run, me};
   std::int64_t bytes = c.bytes();
+  bool const gathers = me.how == transfer_kind::gather || me.how == transfer_kind::all_gather;
+  if (gathers && bytes > config::get_gather_limit()) refuse_gather(bytes);
   if (me.how == transfer_kind::halo) {
     bytes = 0;
     internal::each_halo_part(c.rows(), c.from, me.outside, me.before, me.behind,
