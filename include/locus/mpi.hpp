@@ -389,7 +389,8 @@ class world {
   /// means: waits until all ranks end their worlds; then the process is one rank again. Where a
   ///        rank is at another statement, after a failure between ranks, and while an exception
   ///        passes, it writes a line and ends all ranks: the others would wait for this one. The
-  ///        text of the exception is lost then, unless a handler inside the world writes it
+  ///        text of the exception is lost then, unless a handler inside the world writes it. A
+  ///        world of one rank ends without more
   ~world() {
     int ended = 0;
     MPI_Finalized(&ended);
@@ -400,22 +401,7 @@ class world {
       leave();
       return;
     }
-    if (std::uncaught_exceptions() > before_) {
-      std::string_view const failure = internal::failure_of_ranks();
-      message text;
-      if (failure.empty())
-        text << "locus: rank " << rank() << " on " << host()
-             << " leaves the world with an exception; all ranks end";
-      else
-        text << failure;
-      detail::end_ranks(text.view());
-    }
-    try {
-      std::int64_t before = 0;
-      internal::tell_ranks("end of the world", 0, before);
-    } catch (error const& e) {
-      detail::end_ranks(e.what());
-    }
+    if (size() > 1) meet_the_last_time();
     MPI_Comm_free(&detail::state.questions);
     MPI_Comm_free(&detail::state.comm);
     leave();
@@ -460,6 +446,25 @@ class world {
         if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
       leave();
       throw;
+    }
+  }
+  /// means: returns when all ranks end their worlds
+  void meet_the_last_time() {
+    if (std::uncaught_exceptions() > before_) {
+      std::string_view const failure = internal::failure_of_ranks();
+      message text;
+      if (failure.empty())
+        text << "locus: rank " << rank() << " on " << host()
+             << " leaves the world with an exception; all ranks end";
+      else
+        text << failure;
+      detail::end_ranks(text.view());
+    }
+    try {
+      std::int64_t before = 0;
+      internal::tell_ranks("end of the world", 0, before);
+    } catch (error const& e) {
+      detail::end_ranks(e.what());
     }
   }
   void leave() {

@@ -185,6 +185,15 @@ void throws(int argc, char** argv) {
   if (world.rank() == 1) throw std::runtime_error("the program's own");
   loop_of_sums(x);
 }
+void throws_alone(int argc, char** argv) {
+  try {
+    mpi::world world(argc, argv);
+    Values x = some();
+    throw std::runtime_error("the program's own");
+  } catch (std::runtime_error const& e) {
+    say(e.what());
+  }
+}
 void catches(int argc, char** argv) {
   mpi::world world(argc, argv);
   Values x = some();
@@ -200,6 +209,7 @@ void slow(int argc, char** argv) {
 }
 void loops(int argc, char** argv) {  // run.py stops a rank
   mpi::world world(argc, argv);
+  if (argc > 3) config::set_reduction_order(reduction_order::ranked);
   Values x = some();
   static_cast<void>(fetch(sum(x)));
   message text;
@@ -231,6 +241,7 @@ constexpr mistake cases[] = {{"not_started", not_started},
                              {"exits_with_0", exits_with_0},
                              {"returns", returns},
                              {"throws", throws},
+                             {"throws_alone", throws_alone},
                              {"catches", catches},
                              {"slow", slow},
                              {"loops", loops}};

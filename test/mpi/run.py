@@ -168,6 +168,7 @@ FAILURES = {
     'returns': (3, LATE, False, {'ranks of this program differ: .*' + place('.*') + 'end of the world|'
                                  'ranks of this program differ: .*end of the world.*' + place(''): 1}),
     'throws': (3, LATE, False, {'^locus: rank 1 on .* leaves the world with an exception; all ranks end': 1}),
+    'throws_alone': (1, LONG, True, {"^rank 0: the program's own$": 1}),
     'catches': (3, LATE, False, {SILENT + '.*' + WAITS: 2, 'a collective between ranks failed before': 2}),
     'slow': (3, 6, True, {': in time$': 3}),
 }
@@ -178,9 +179,13 @@ def failures(mpirun, program):
         run = Run(mpirun, ranks, [program, name, str(seconds)])
         faults = faults_of(run, run.end(60 if ends_well else seconds + 15), ends_well, wanted)
         report(f'{name}, {ranks} ranks', run, faults)
-    for signal_name, ranks, checks, wanted in (('SIGSTOP', 4, '1', {SILENT + '.*' + WAITS: 1}),
-                                               ('SIGSTOP', 2, '0', {SILENT: 1}), ('SIGKILL', 3, '1', {})):
-        run = Run(mpirun, ranks, [program, 'loops', str(LATE)], LOCUS_CHECK_RANKS=checks)
+    run = Run(mpirun, 2, [program, 'if_rank_0', str(LATE)], LOCUS_CHECK_RANKS='0')
+    there = 'did not end in 2000 ms; rank . on .* is elsewhere: its last is collective 2, ' + place('')
+    report('if_rank_0 without checks, 2 ranks', run, faults_of(run, run.end(LATE + 15), False, {there: 1}))
+    for signal_name, ranks, checks, order, wanted in (
+            ('SIGSTOP', 4, '1', [], {SILENT + '.*' + WAITS: 1}), ('SIGSTOP', 2, '0', [], {SILENT: 1}),
+            ('SIGSTOP', 3, '0', ['ranked'], {SILENT: 1}), ('SIGKILL', 3, '1', [], {})):
+        run = Run(mpirun, ranks, [program, 'loops', str(LATE), *order], LOCUS_CHECK_RANKS=checks)
         said = {}
         while len(said) < ranks and time.monotonic() < run.begin + 30 and run.process.poll() is None:
             time.sleep(0.02)
