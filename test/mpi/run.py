@@ -18,6 +18,7 @@ ENVIRONMENT = {
     'OMPI_MCA_btl_vader_single_copy_mechanism': 'none',  # containers forbid it
     'OMPI_MCA_mpi_yield_when_idle': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1',
     'OMPI_MCA_hwloc_base_binding_policy': 'none',
+    'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0',  # those of the library of MPI
     'LOCUS_QUIET': '1', 'OMP_NUM_THREADS': '1', 'OMP_WAIT_POLICY': 'passive',
 }
 LATE = 2  # seconds after which a collective is late, where a rank does not come
