@@ -6,8 +6,15 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
 #include <climits>    // INT_MAX
+#include <csignal>    // signal
+#include <cstdio>     // fputs
 #include <exception>  // uncaught_exceptions
+#include <list>       // list
 #include <string>     // string
 #include <vector>     // vector
 
@@ -19,14 +26,35 @@ namespace locus::mpi {
 
 namespace detail {
 
-/// What the carrier needs of MPI: a communicator of its own, and the hosts of the ranks.
-struct world_state {
-  MPI_Comm comm = MPI_COMM_NULL;
-  int rank = 0, ranks = 1, local_rank = 0, local_ranks = 1;
-  std::vector<std::string> hosts;  // [rank]
-  std::string error;               // MPI's text for its last failure
+/// What a rank says of itself on the communicator for questions.
+struct letter {
+  bool asks = false;  // the receiver answers
+  int pid = 0;
+  internal::rank_point at{};  // its last collective
 };
-inline world_state state;
+/// A letter whose sending has not ended.
+struct letter_under_way {
+  letter what;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+/// The last letter of a rank.
+struct letter_heard {
+  letter what{};
+  double when = -1;
+};
+
+/// What the carrier needs of MPI: two communicators of its own, and the hosts of the ranks.
+struct world_state {
+  MPI_Comm comm = MPI_COMM_NULL, questions = MPI_COMM_NULL;
+  int rank = 0, ranks = 1, local_rank = 0, local_ranks = 1;
+  bool one_thread = false;  // only the thread that made the world may call MPI
+  pthread_t thread{};
+  std::vector<std::string> hosts;   // [rank]
+  std::vector<letter_heard> heard;  // [rank]
+  std::list<letter_under_way> sent;
+  std::string error;  // the text of the last failure
+};
+LOCUS_SHARED_STATE inline world_state state;
 
 inline runtime::rank_failure failure_of(int code) {
   if (code == MPI_SUCCESS) return {};
@@ -37,19 +65,121 @@ inline runtime::rank_failure failure_of(int code) {
   return {runtime::rank_failed, -1, state.error.c_str()};
 }
 
-/// means: waits until all requests have ended, and no longer than `seconds`
+inline void send_letter(int to, bool asks) {
+  letter_under_way& out = state.sent.emplace_back();
+  out.what.asks = asks, out.what.pid = getpid(), out.what.at = internal::point_now();
+  if (MPI_Isend(&out.what, sizeof(letter), MPI_BYTE, to, 0, state.questions, &out.request) !=
+      MPI_SUCCESS)
+    state.sent.pop_back();
+}
+
+/// means: keeps the letters that have come, and answers questions
+inline void read_letters() {
+  for (;;) {
+    int there = 0;
+    MPI_Status from;
+    if (MPI_Iprobe(MPI_ANY_SOURCE, 0, state.questions, &there, &from) != MPI_SUCCESS || !there)
+      break;
+    letter_heard& heard = state.heard[std::size_t(from.MPI_SOURCE)];
+    // the letter is here: this call does not wait
+    MPI_Recv(&heard.what, sizeof(letter), MPI_BYTE, from.MPI_SOURCE, 0, state.questions,
+             MPI_STATUS_IGNORE);
+    heard.when = seconds_now();
+    if (heard.what.asks) send_letter(from.MPI_SOURCE, false);
+  }
+  std::erase_if(state.sent, [](letter_under_way& out) {
+    int done = 0;
+    return MPI_Test(&out.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
+  });
+}
+
+/// means: the first rank that has sent no letter since `begin`, and in words where the others are
+inline runtime::rank_failure who_is_late(double begin) {
+  internal::rank_point const& mine = internal::point_now();
+  int silent = -1, told = 0;
+  message text;
+  for (int r = 0; r < state.ranks; ++r) {
+    letter_heard const& heard = state.heard[std::size_t(r)];
+    bool const answers = heard.when >= begin;
+    if (!answers && silent < 0) {
+      silent = r;
+      continue;  // the caller names it
+    }
+    if (r == state.rank) continue;
+    if (++told > 8) {
+      text << "; other ranks are not listed";
+      break;
+    }
+    text << (told > 1 ? "; rank " : "rank ") << r << " on "
+         << std::string_view(state.hosts[std::size_t(r)]);
+    if (!answers) {
+      text << " does not answer";
+      continue;
+    }
+    text << " (process " << heard.what.pid << ") ";
+    internal::rank_point const& other = heard.what.at;
+    if (other.number == mine.number && other.plan == mine.plan) {
+      text << "waits at the same place";
+      continue;
+    }
+    text << (other.number < mine.number   ? "is behind"
+             : other.number > mine.number ? "is ahead"
+                                          : "is elsewhere")
+         << ": its last is collective " << other.number << ", ";
+    internal::write_point(text, other);
+  }
+  state.error = text.view();
+  return {runtime::rank_late, silent, state.error.empty() ? nullptr : state.error.c_str()};
+}
+
+/// means: asks all ranks where they are, and listens for one second. A rank answers while it waits
+///        for a collective
+inline runtime::rank_failure ask_ranks(double begin) {
+  for (int r = 0; r < state.ranks; ++r)
+    if (r != state.rank) send_letter(r, true);
+  double const asked = seconds_now();
+  for (int silent = 1; silent > 0 && seconds_now() - asked < 1; usleep(500)) {
+    read_letters();
+    state.heard[std::size_t(state.rank)].when = seconds_now();
+    silent = 0;
+    for (letter_heard const& h : state.heard) silent += h.when < begin;
+  }
+  return who_is_late(begin);
+}
+
+/// means: waits until all requests have ended, and no longer than `seconds`; then it asks the ranks
 // MPI has no deadlines. The calling thread drives MPI by MPI_Testall, as MPI_THREAD_FUNNELED allows
 inline runtime::rank_failure wait_for(std::vector<MPI_Request>& all, double seconds) {
+  std::vector<MPI_Status> ends(all.size());
   double const begin = seconds_now();
+  double read = begin;
   for (long tries = 1;; ++tries) {
     int done = 0;
-    int const code = MPI_Testall(int(all.size()), all.data(), &done, MPI_STATUSES_IGNORE);
+    int const code = MPI_Testall(int(all.size()), all.data(), &done, ends.data());
+    if (code == MPI_ERR_IN_STATUS)
+      for (MPI_Status const& end : ends)
+        if (end.MPI_ERROR != MPI_SUCCESS && end.MPI_ERROR != MPI_ERR_PENDING)
+          return failure_of(end.MPI_ERROR);
     if (code != MPI_SUCCESS) return failure_of(code);
     if (done) return {};
     if (tries % 64 != 0) continue;
-    if (seconds > 0 && seconds_now() - begin > seconds) return {runtime::rank_late, -1, nullptr};
+    double const now = seconds_now();
+    bool const asks = state.questions != MPI_COMM_NULL;
+    if (seconds > 0 && now - begin > seconds)
+      return asks ? ask_ranks(begin) : runtime::rank_failure{runtime::rank_late, -1, nullptr};
+    if (asks && now - read > 1e-3) read = now, read_letters();
     sched_yield();
   }
+}
+
+/// means: this thread may not call MPI
+inline bool is_other_thread() {
+  return state.one_thread && !pthread_equal(pthread_self(), state.thread);
+}
+inline runtime::rank_failure other_thread() {
+  return {runtime::rank_failed, -1,
+          "it is started for one thread, and this is another; run statements over ranks on the "
+          "thread that made the world, or start MPI with MPI_THREAD_MULTIPLE"};
 }
 
 inline constexpr std::int64_t most_bytes = std::int64_t(1) << 30;  // of one call: counts are int
@@ -66,6 +196,7 @@ void in_parts(void* data, std::int64_t bytes, Call const& call) {
 inline constexpr int tag = 7;
 
 inline runtime::rank_failure exchange(runtime::rank_message const* all, int count, double seconds) {
+  if (is_other_thread()) return other_thread();
   std::vector<MPI_Request> requests;
   int code = MPI_SUCCESS;
   for (int k = 0; k < count; ++k)
@@ -81,6 +212,7 @@ inline runtime::rank_failure exchange(runtime::rank_message const* all, int coun
 }
 
 inline runtime::rank_failure broadcast(void* data, std::int64_t bytes, int root, double seconds) {
+  if (is_other_thread()) return other_thread();
   std::vector<MPI_Request> requests;
   int code = MPI_SUCCESS;
   in_parts(data, bytes, [&](char* first, int n) {
@@ -93,6 +225,7 @@ inline runtime::rank_failure broadcast(void* data, std::int64_t bytes, int root,
 }
 
 inline runtime::rank_failure all_gather(void* data, std::int64_t const* ends, double seconds) {
+  if (is_other_thread()) return other_thread();
   auto const ranks = std::size_t(state.ranks);
   auto const begin_of = [&](std::size_t r) { return r > 0 ? ends[r - 1] : 0; };
   if (ends[ranks - 1] > INT_MAX) {  // offsets are int
@@ -135,6 +268,7 @@ inline MPI_Op op_of(reduction op) {
 
 inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element type, reduction op,
                                         double seconds) {
+  if (is_other_thread()) return other_thread();
   MPI_Datatype const of = type_of(type);
   MPI_Op const by = op_of(op);
   if (of == MPI_DATATYPE_NULL || by == MPI_OP_NULL) return {runtime::rank_no_kernel, -1, nullptr};
@@ -165,8 +299,25 @@ inline void require(int code, std::string_view call) {
   if (code == MPI_SUCCESS) return;
   failure_of(code);
   message text;
-  throw configuration_error(text << "locus: an mpi::world cannot be made: " << call << ": "
-                                 << std::string_view(state.error));
+  refuse((text << call << ": " << std::string_view(state.error)).view());
+}
+/// units: seconds in which all ranks must come
+inline double seconds_to_join() {
+  return runtime::collective_deadline(&runtime::collective_deadlines::init);
+}
+/// fails: collective_error, if the ranks did not come in time
+inline void require_in_time(runtime::rank_failure const& f, std::string_view call) {
+  if (f.code == runtime::rank_success) return;
+  message text;
+  text << "locus: an mpi::world cannot be made: ";
+  if (f.code != runtime::rank_late)
+    throw collective_error(text << call << ": " << std::string_view(f.more), call, -1, -1, 0);
+  double const limit = seconds_to_join();
+  throw collective_error(text << "some rank of its communicator did not come in "
+                              << static_cast<std::int64_t>(limit * 1000)
+                              << " ms; every rank of the communicator makes the world; "
+                                 "config::set_collective_timeout sets the time",
+                         call, -1, -1, limit);
 }
 
 /// means: MPI runs, and this thread may call it
@@ -182,6 +333,30 @@ inline void require_mpi() {
   if (level < MPI_THREAD_SERIALIZED && !on_main)
     refuse("MPI is started for its main thread; make the world there, or start MPI with "
            "MPI_THREAD_MULTIPLE");
+  state.one_thread = level < MPI_THREAD_SERIALIZED, state.thread = pthread_self();
+}
+
+/// means: comm = a communicator of the same ranks. MPI_Comm_dup would have no deadline
+inline void duplicate(MPI_Comm from, MPI_Comm& comm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  std::vector<MPI_Request> request(1);
+  require(MPI_Comm_idup(from, &made, request.data()), "MPI_Comm_idup");
+  require_in_time(wait_for(request, seconds_to_join()), "MPI_Comm_idup");
+  comm = made;
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+/// means: writes a line, and ends all ranks. The others have 0.3 s for lines of their own
+[[noreturn]] inline void end_ranks(std::string_view why) {
+  message text;
+  text << why << "\n";
+  std::fputs(text.c_str(), stderr);
+  std::fflush(nullptr);
+  usleep(300000);
+  std::signal(SIGALRM, SIG_DFL);
+  alarm(5);  // where MPI_Abort does not return
+  MPI_Abort(state.comm, 70);
+  _exit(70);
 }
 
 }  // namespace detail
@@ -189,7 +364,7 @@ inline void require_mpi() {
 /// means: the ranks of an MPI communicator are the ranks of this program: Mirrored<Ranks<AllGpus>>
 ///        and Sharded<0, Ranks<AllGpus>> lie over all of them, until the world ends. Every rank runs
 ///        every statement over ranks
-/// cost:  a communicator of its own. Loops of ranks that may use the same processors share them
+/// cost:  two communicators of its own. Loops of ranks that may use the same processors share them
 /// fails: configuration_error: MPI is not started or has ended, or there is a world already;
 ///        collective_error: a rank does not come
 /// after: the SPMD model of MPI
@@ -211,20 +386,25 @@ class world {
   /// means: the world of the program's own communicator, which stays the program's
   explicit world(MPI_Comm comm) { join(comm); }
   world(world const&) = delete;
-  /// means: the process is one rank again. While an exception passes, all ranks end: the others
-  ///        would wait for this one
+  /// means: waits until all ranks end their worlds; then the process is one rank again. Where a
+  ///        rank is at another statement, after a failure between ranks, and while an exception
+  ///        passes, it writes a line and ends all ranks: the others would wait for this one. The
+  ///        text of the exception is lost then, unless a handler inside the world writes it. A
+  ///        world of one rank ends without more
   ~world() {
-    if (std::uncaught_exceptions() > before_) {
-      message text;
-      text << "locus: rank " << rank() << " on " << host()
-           << " leaves the world with an exception; all ranks end\n";
-      std::fputs(text.c_str(), stderr);
-      MPI_Abort(detail::state.comm, 70);
+    int ended = 0;
+    MPI_Finalized(&ended);
+    if (ended) {
+      std::fputs("locus: MPI_Finalize was called before the end of an mpi::world; end the world "
+                 "first\n",
+                 stderr);
+      leave();
+      return;
     }
-    internal::leave_ranks();
-    if (limits_) runtime::thread_limit = 0;
+    if (size() > 1) meet_the_last_time();
+    MPI_Comm_free(&detail::state.questions);
     MPI_Comm_free(&detail::state.comm);
-    detail::state = {};
+    leave();
     if (starts_) MPI_Finalize();
   }
 
@@ -237,56 +417,86 @@ class world {
   int replicas() const { return runtime::place_now(Ranks<AllGpus>::value).global_count(); }
 
  private:
+  /// What a rank tells the others first.
+  struct origin {
+    char host[MPI_MAX_PROCESSOR_NAME]{};
+    cpu_set_t processors;
+  };
+
   void join(MPI_Comm from) {
-    detail::require_mpi();
     if (runtime::ranks_by) detail::refuse("there is a world already; a program has one at a time");
-    if (from == MPI_COMM_NULL) detail::refuse("its communicator is MPI_COMM_NULL");
+    detail::require_mpi();
+    if (from == MPI_COMM_NULL)
+      detail::refuse("its communicator is MPI_COMM_NULL; only ranks of the communicator make a "
+                     "world of it");
+    int joins_groups = 0;
+    MPI_Comm_test_inter(from, &joins_groups);
+    if (joins_groups) detail::refuse("its communicator joins two groups; merge them first");
     detail::world_state& s = detail::state;
-    detail::require(MPI_Comm_dup(from, &s.comm), "MPI_Comm_dup");
-    MPI_Comm_set_errhandler(s.comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(s.comm, &s.rank);
-    MPI_Comm_size(s.comm, &s.ranks);
     try {
+      detail::duplicate(from, s.comm);
+      MPI_Comm_rank(s.comm, &s.rank);
+      MPI_Comm_size(s.comm, &s.ranks);
       find_hosts(s);
-      share_processors(s);
+      s.heard.resize(std::size_t(s.ranks));
+      detail::duplicate(from, s.questions);
       internal::join_ranks(detail::carrier, s.rank, s.ranks);
     } catch (...) {
-      MPI_Comm_free(&s.comm);
-      s = {};
+      for (MPI_Comm* const comm : {&s.questions, &s.comm})
+        if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
+      leave();
       throw;
     }
   }
-  static void find_hosts(detail::world_state& s) {
-    char name[MPI_MAX_PROCESSOR_NAME]{};
+  /// means: returns when all ranks end their worlds
+  void meet_the_last_time() {
+    if (std::uncaught_exceptions() > before_) {
+      std::string_view const failure = internal::failure_of_ranks();
+      message text;
+      if (failure.empty())
+        text << "locus: rank " << rank() << " on " << host()
+             << " leaves the world with an exception; all ranks end";
+      else
+        text << failure;
+      detail::end_ranks(text.view());
+    }
+    try {
+      std::int64_t before = 0;
+      internal::tell_ranks("end of the world", 0, before);
+    } catch (error const& e) {
+      detail::end_ranks(e.what());
+    }
+  }
+  void leave() {
+    if (runtime::ranks_by == &detail::carrier) internal::leave_ranks();
+    if (limits_) runtime::thread_limit = 0;
+    detail::state = {};
+  }
+  void find_hosts(detail::world_state& s) {
+    std::vector<origin> all(std::size_t(s.ranks));
+    origin& mine = all[std::size_t(s.rank)];
     int length = 0;
-    MPI_Get_processor_name(name, &length);
-    std::vector<char> names(std::size_t(s.ranks) * sizeof name);
-    detail::require(
-        MPI_Allgather(name, sizeof name, MPI_BYTE, names.data(), sizeof name, MPI_BYTE, s.comm),
-        "MPI_Allgather");
-    for (int r = 0; r < s.ranks; ++r)
-      s.hosts.emplace_back(names.data() + std::size_t(r) * sizeof name);
-    MPI_Comm local;
-    detail::require(
-        MPI_Comm_split_type(s.comm, MPI_COMM_TYPE_SHARED, s.rank, MPI_INFO_NULL, &local),
-        "MPI_Comm_split_type");
-    MPI_Comm_rank(local, &s.local_rank);
-    MPI_Comm_size(local, &s.local_ranks);
-    MPI_Comm_free(&local);
+    MPI_Get_processor_name(mine.host, &length);
+    CPU_ZERO(&mine.processors);
+    bool const knows_processors =
+        sched_getaffinity(0, sizeof mine.processors, &mine.processors) == 0;
+    std::vector<std::int64_t> ends;
+    for (int r = 1; r <= s.ranks; ++r) ends.push_back(std::int64_t(sizeof(origin)) * r);
+    detail::require_in_time(detail::all_gather(all.data(), ends.data(), detail::seconds_to_join()),
+                            "MPI_Iallgatherv");
+    int sharing = 0;
+    s.local_ranks = 0;
+    for (origin const& o : all) {
+      bool const here = std::string_view(o.host) == mine.host;
+      if (&o == &mine) s.local_rank = s.local_ranks;
+      s.local_ranks += here;
+      sharing += here && CPU_EQUAL(&mine.processors, &o.processors);
+      s.hosts.emplace_back(o.host);
+    }
+    if (knows_processors) share_processors(sharing);
   }
   /// means: ranks of one host that are bound to the same processors, or to none, share them
-  void share_processors(detail::world_state const& s) {
-    cpu_set_t mine;
-    CPU_ZERO(&mine);
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0) return;
-    std::vector<cpu_set_t> all(std::size_t(s.ranks));
-    detail::require(
-        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, s.comm),
-        "MPI_Allgather");
-    int sharing = 0;
-    for (int r = 0; r < s.ranks; ++r)
-      sharing += s.hosts[std::size_t(r)] == s.hosts[std::size_t(s.rank)] &&
-                 CPU_EQUAL(&mine, &all[std::size_t(r)]);
+  void share_processors(int sharing) {
     if (sharing < 2 || runtime::limit_of_threads() > 0 || runtime::default_threads() > 0) return;
     int const each = runtime::threads_of_machine() / sharing;
     runtime::thread_limit = each < 1 ? 1 : each;

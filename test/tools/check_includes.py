@@ -101,6 +101,8 @@ def check_header(name, text):
         if not included.startswith('locus/'):
             if FOREIGN.match(included) and not name.endswith('.cuh'):
                 yield f'{included} belongs into a .cuh'
+            if included == 'mpi.h' and name != 'locus/mpi.hpp':
+                yield 'mpi.h belongs into locus/mpi.hpp'
             continue
         if not re.match(r'// \S', comment):
             yield f'{included}: a comment says what the include brings'

@@ -35,6 +35,12 @@ LOCUS_SHARED_STATE inline thread_local constinit rank_run run_over_ranks{};
 
 /// means: a collective of this rank, its number the next one
 LOCUS_FUNCTION rank_point point_of(std::string_view operation, std::int64_t bytes);
+/// means: the last collective that this rank began; its number is 0 before the first
+LOCUS_FUNCTION rank_point const& point_now();
+/// means: the text of the failure after which the ranks are no longer in step; empty: none
+LOCUS_FUNCTION std::string_view failure_of_ranks();
+/// means: writes operation, bytes and line of a collective
+LOCUS_FUNCTION message& write_point(message& text, rank_point const& p);
 /// means: waits until all ranks have announced their collectives; all[r]: that of rank r, where
 ///        `all` is not null
 /// cost:  an all-gather of 120 bytes

@@ -31,7 +31,7 @@ enum : int {
 struct rank_failure {
   int code = rank_success;
   int rank = -1;               // the first that does not answer; -1: unknown
-  char const* more = nullptr;  // the text of the library
+  char const* more = nullptr;  // rank_failed: the text of the library; else where other ranks are
 };
 
 /// All functions are called on one thread at a time. They return when the bytes may be used, or

@@ -46,7 +46,7 @@ TEST_CASE("a statement over ranks under `if (rank == 0)`: both places are named"
     has(e.error, "locus: the ranks of this program differ: rank ");
   has(ends[0].error, "begins collective 3, all_reduce of 8 bytes; rank 1 on this computer begins "
                      "collective 3, reduce of 8 bytes (");
-  has(ends[0].error, "failures_test.cpp:29); every rank runs every statement over ranks");
+  has(ends[0].error, "failures_test.cpp:28); every rank runs every statement over ranks");
 }
 
 TEST_CASE("ranks with other extents, other element types and other operations") {

@@ -13,8 +13,9 @@ namespace locus::detail {
 
 /// The collectives of this rank until now. A failure is final: the ranks are no longer in step.
 struct rank_progress {
-  std::uint64_t number = 0;
+  internal::rank_point last{};
   bool failed = false;
+  char failure[800]{};  // its text
 };
 LOCUS_SHARED_STATE inline constinit rank_progress ranks_so_far{};
 
@@ -24,11 +25,6 @@ void copy_text(char (&to)[N], std::string_view from) {
   for (std::size_t i = 0; i < n; ++i) to[i] = from[from.size() - n + i];  // the end of a path
 }
 
-LOCUS_FUNCTION message& write_point(message& text, internal::rank_point const& p) {
-  text << std::string_view(p.operation) << " of " << p.bytes << " bytes";
-  if (p.site[0]) text << " (" << std::string_view(p.site) << ")";
-  return text;
-}
 LOCUS_FUNCTION message& write_rank(message& text, int rank) {
   return text << "rank " << rank << " on " << std::string_view(runtime::ranks_by->host_of(rank));
 }
@@ -36,6 +32,7 @@ LOCUS_FUNCTION message& write_rank(message& text, int rank) {
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void throw_failure(message const& text,
                                                           internal::rank_point const& mine,
                                                           int rank, double seconds) {
+  if (!ranks_so_far.failed) copy_text(ranks_so_far.failure, text.view().substr(0, 799));
   ranks_so_far.failed = true;
   std::string_view operation = "a collective";
   for (std::string_view known : {"all_reduce", "reduce", "reduce_scatter", "broadcast", "scatter",
@@ -50,9 +47,9 @@ LOCUS_FUNCTION message& write_rank(message& text, int rank) {
   message text;
   text << "locus: the ranks of this program differ: ";
   write_rank(text, runtime::this_rank.rank) << " begins collective " << mine.number << ", ";
-  write_point(text, mine) << "; ";
+  internal::write_point(text, mine) << "; ";
   write_rank(text, rank) << " begins collective " << other.number << ", ";
-  write_point(text, other);
+  internal::write_point(text, other);
   if (mine.bytes == other.bytes && mine.number == other.number &&
       std::string_view(mine.operation) == other.operation)
     text << ", of another plan or other extents";
@@ -68,15 +65,26 @@ LOCUS_FUNCTION double seconds_for_ranks() {
   return runtime::collective_deadline(&runtime::collective_deadlines::steady);
 }
 
+LOCUS_FUNCTION rank_point const& point_now() { return locus::detail::ranks_so_far.last; }
+LOCUS_FUNCTION std::string_view failure_of_ranks() { return locus::detail::ranks_so_far.failure; }
+
+LOCUS_FUNCTION message& write_point(message& text, rank_point const& p) {
+  text << std::string_view(p.operation);
+  if (p.bytes > 0) text << " of " << p.bytes << " bytes";
+  if (p.site[0]) text << " (" << std::string_view(p.site) << ")";
+  return text;
+}
+
 LOCUS_FUNCTION rank_point point_of(std::string_view operation, std::int64_t bytes) {
   rank_point p;
-  p.number = ++locus::detail::ranks_so_far.number, p.plan = run_over_ranks.plan, p.bytes = bytes;
+  p.number = point_now().number + 1, p.plan = run_over_ranks.plan, p.bytes = bytes;
   locus::detail::copy_text(p.operation, operation);
   if (run_over_ranks.site.is_set()) {
     message text;
     runtime::write_site(text, run_over_ranks.site);
     locus::detail::copy_text(p.site, text.view());
   }
+  locus::detail::ranks_so_far.last = p;
   return p;
 }
 
@@ -86,7 +94,7 @@ LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point c
   message text;
   text << "locus: ";
   locus::detail::write_rank(text, runtime::this_rank.rank) << ": ";
-  locus::detail::write_point(text, mine) << ", collective " << mine.number << ", ";
+  write_point(text, mine) << ", collective " << mine.number << ", ";
   switch (f.code) {
   case runtime::rank_late:
     text << "did not end in " << static_cast<std::int64_t>(limit * 1000) << " ms";
@@ -103,7 +111,11 @@ LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point c
             : f.code == runtime::rank_differs ? " sent it"
                                               : "");
   }
-  if (f.more) text << "; " << runtime::ranks_by->name << ": " << std::string_view(f.more);
+  if (f.more) {
+    text << "; ";
+    if (f.code == runtime::rank_failed) text << runtime::ranks_by->name << ": ";
+    text << std::string_view(f.more);
+  }
   locus::detail::throw_failure(text << "; end this program, and start it again from its checkpoint",
                                mine, f.rank, f.code == runtime::rank_late ? limit : 0);
 }
@@ -112,7 +124,7 @@ LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all) {
   if (locus::detail::ranks_so_far.failed) {
     message text;
     text << "locus: ";
-    locus::detail::write_point(text, mine)
+    write_point(text, mine)
         << ": a collective between ranks failed before, so that the ranks are no longer in step; "
            "end this program, and start it again from its checkpoint";
     locus::detail::throw_failure(text, mine, -1, 0);

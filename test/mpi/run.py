@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py MPIRUN laws|beside|failures PROGRAM: starts a program of this folder under mpirun, once for each case.
+
+Each run has a limit of its own, after which all its processes are killed. Exit code 77, a skip, without arguments and
+where mpirun starts nothing. The last line is 'N passed, N failed, 0 skipped'."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ENVIRONMENT = {
+    'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
+    'OMPI_MCA_btl_vader_single_copy_mechanism': 'none',  # containers forbid it
+    'OMPI_MCA_mpi_yield_when_idle': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1',
+    'OMPI_MCA_hwloc_base_binding_policy': 'none',
+    'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0',  # those of the library of MPI
+    'LOCUS_QUIET': '1', 'OMP_NUM_THREADS': '1', 'OMP_WAIT_POLICY': 'passive',
+}
+LATE = 2  # seconds after which a collective is late, where a rank does not come
+LONG = 20  # where all ranks come: a busy machine is not late
+
+
+def processes_of(session):
+    """the numbers of its processes that still run"""
+    for name in os.listdir('/proc'):
+        if name.isdigit():
+            try:
+                with open(f'/proc/{name}/stat') as stat:
+                    state, _, _, its_session = stat.read().rpartition(')')[2].split()[:4]
+            except OSError:
+                continue
+            if int(its_session) == session and state != 'Z':
+                yield int(name)
+
+
+class Run:
+    """a program under mpirun, and what it writes"""
+
+    def __init__(self, mpirun, ranks, arguments, **environment):
+        self.begin, self.text = time.monotonic(), ''
+        self.process = subprocess.Popen([mpirun, '-n', str(ranks), *arguments], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                                        errors='replace', start_new_session=True,
+                                        env={**os.environ, **ENVIRONMENT, **environment})
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.text += line
+
+    def end(self, limit):
+        """the exit code; None: it ran past the limit. No process of it is left"""
+        try:
+            return self.process.wait(max(0.1, self.begin + limit - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            for _ in range(20):  # mpirun gives its ranks process groups of their own
+                left = list(processes_of(self.process.pid))
+                for process in left:
+                    try:
+                        os.kill(process, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                if not left:
+                    break
+                time.sleep(0.05)
+            self.process.wait()
+            self.reader.join(2)
+            self.seconds = time.monotonic() - self.begin
+
+
+passed, failed = 0, 0
+
+
+def report(name, run, faults):
+    global passed, failed
+    if not faults:
+        passed += 1
+        print(f'ok      {name} ({run.seconds:.1f} s)', flush=True)
+        return
+    failed += 1
+    print(f'FAILED  {name} ({run.seconds:.1f} s): ' + '; '.join(faults))
+    for line in run.text.splitlines()[-30:]:
+        if line.strip():
+            print('        ', line[:400])
+    sys.stdout.flush()
+
+
+def faults_of(run, code, ends_well, wanted):
+    """wanted: regular expressions, each with the number of lines that must match"""
+    faults = []
+    if code is None:
+        faults.append('it ran past its limit')
+    elif ends_well != (code == 0):
+        faults.append(f'exit code {code}')
+    for pattern, count in wanted.items():
+        found = len(re.findall(pattern, run.text, re.M))
+        if found < count:
+            faults.append(f'{found} of {count} lines match {pattern!r}')
+    if 'NO ERROR' in run.text:
+        faults.append('a call that must fail did not')
+    return faults
+
+
+def laws(mpirun, program):
+    with tempfile.TemporaryDirectory() as folder:
+        for replicas in (1, 2, 3, 4):
+            subprocess.run([program, 'write', f'{folder}/{replicas}', str(replicas)], check=True, timeout=120,
+                           env={**os.environ, **ENVIRONMENT})
+        for gpus in ('0', '1', '2', '1,1', '0,0', '3,1', '1,1,1', '2,0,1', '1,1,1,1', '0,0,0,0'):
+            each = [int(n) for n in gpus.split(',')]
+            replicas = sum(n or 1 for n in each)
+            run = Run(mpirun, len(each), [program, 'read', f'{folder}/{replicas}', gpus])
+            code = run.end(120)
+            shown = r'\[' + ' '.join(['7'] * replicas) + r'\]'
+            faults = faults_of(run, code, True, {shown: 1})
+            if len(re.findall(shown, run.text)) > 1:
+                faults.append('more than one rank wrote a tensor')
+            report(f'{len(each)} ranks with {gpus} GPUs', run, faults)
+
+
+def beside(mpirun, program):
+    for ranks in (2, 3, 4):
+        run = Run(mpirun, ranks, [program])
+        faults = faults_of(run, run.end(60), True, {'^frames are right$': 1})
+        if 'DIFFER' in run.text:
+            faults.append('sums differ')
+        report(f'messages of a program beside {ranks - 1} ranks', run, faults)
+
+
+def place(at):
+    """an expression that matches the place of a collective in failures.cpp"""
+    return r'reduce of \d+ bytes \(\S*failures\.cpp:' + at
+
+
+CANNOT = r'^rank \d: locus: an mpi::world cannot be made: '
+SILENT = r'did not end in 2000 ms; rank 1 on \S+ does not answer'
+WAITS = r'rank \d on \S+ \(process \d+\) waits at the same place'
+# name of the case: ranks, seconds of a collective, whether it ends well, lines that it writes
+FAILURES = {
+    'not_started': (1, LONG, True, {CANNOT + 'MPI is not started; call MPI_Init_thread first': 1}),
+    'ended_before': (2, LONG, True, {CANNOT + 'MPI_Finalize was called; make the world before that': 4}),
+    'second_world': (2, LONG, True, {CANNOT + 'there is a world already': 4, 'the first world goes on': 2}),
+    'null_communicator': (1, LONG, True, {CANNOT + 'its communicator is MPI_COMM_NULL': 1}),
+    'two_groups': (2, LONG, True, {CANNOT + 'its communicator joins two groups': 2}),
+    'alone': (3, LONG, True, {': one rank$': 3, ': all ranks$': 3}),
+    'ended_inside': (2, LONG, True, {'^locus: MPI_Finalize was called before the end of an mpi::world': 2}),
+    'not_joined': (3, LATE, False, {CANNOT + 'some rank of its communicator did not come in 2000 ms': 1}),
+    'single': (2, LONG, False, {': one thread$': 2, 'run statements over ranks on the thread that made the world': 2}),
+    'funneled': (2, LONG, False, {': one thread$': 2, 'run statements over ranks on the thread that made the world': 2}),
+    'serialized': (2, LONG, True, {': one thread$': 2}),
+    'if_rank_0': (2, LATE, False, {'^locus: the ranks of this program differ: rank 0 on .*' + place('.*') +
+                                   'rank 1 on .*' + place('.*another plan'): 1}),
+    'if_rank_0_at_the_end': (2, LATE, False, {'^locus: the ranks of this program differ: rank 1 on .*end of the world; '
+                                              'rank 0 on .*' + place(''): 1}),
+    'other_statement': (3, LONG, False, {'ranks of this program differ: .*rank 1 on .*another plan or other extents': 1}),
+    'other_extents': (2, LONG, False, {'ranks of this program differ: .*rank 1 on .*another plan or other extents': 1}),
+    'other_type': (2, LONG, False, {'ranks of this program differ: .*reduce of 8 bytes .*reduce of 4 bytes|'
+                                    'ranks of this program differ: .*reduce of 4 bytes .*reduce of 8 bytes': 1}),
+    'exits': (3, LATE, False, {}),
+    'exits_with_0': (3, LATE, False, {}),
+    'returns': (3, LATE, False, {'ranks of this program differ: .*' + place('.*') + 'end of the world|'
+                                 'ranks of this program differ: .*end of the world.*' + place(''): 1}),
+    'throws': (3, LATE, False, {'^locus: rank 1 on .* leaves the world with an exception; all ranks end': 1}),
+    'throws_alone': (1, LONG, True, {"^rank 0: the program's own$": 1}),
+    'catches': (3, LATE, False, {SILENT + '.*' + WAITS: 2, 'a collective between ranks failed before': 2}),
+    'slow': (3, 6, True, {': in time$': 3}),
+}
+
+
+def failures(mpirun, program):
+    for name, (ranks, seconds, ends_well, wanted) in FAILURES.items():
+        run = Run(mpirun, ranks, [program, name, str(seconds)])
+        faults = faults_of(run, run.end(60 if ends_well else seconds + 15), ends_well, wanted)
+        report(f'{name}, {ranks} ranks', run, faults)
+    run = Run(mpirun, 2, [program, 'if_rank_0', str(LATE)], LOCUS_CHECK_RANKS='0')
+    there = 'did not end in 2000 ms; rank . on .* is elsewhere: its last is collective 2, ' + place('')
+    report('if_rank_0 without checks, 2 ranks', run, faults_of(run, run.end(LATE + 15), False, {there: 1}))
+    for signal_name, ranks, checks, order, wanted in (
+            ('SIGSTOP', 4, '1', [], {SILENT + '.*' + WAITS: 1}), ('SIGSTOP', 2, '0', [], {SILENT: 1}),
+            ('SIGSTOP', 3, '0', ['ranked'], {SILENT: 1}), ('SIGKILL', 3, '1', [], {})):
+        run = Run(mpirun, ranks, [program, 'loops', str(LATE), *order], LOCUS_CHECK_RANKS=checks)
+        said = {}
+        while len(said) < ranks and time.monotonic() < run.begin + 30 and run.process.poll() is None:
+            time.sleep(0.02)
+            said = dict(re.findall(r'^rank (\d+): process (\d+)$', run.text, re.M))
+        time.sleep(0.2)
+        sent = time.monotonic()
+        if '1' in said:
+            os.kill(int(said['1']), getattr(signal, signal_name))
+        code = run.end(sent - run.begin + LATE + 15)
+        faults = faults_of(run, code, False, wanted)
+        if '1' not in said:
+            faults.append('the ranks did not say their processes')
+        elif (took := time.monotonic() - sent) > LATE + 5:
+            faults.append(f'it ended {took:.1f} s after the signal')
+        report(f'{signal_name} in a loop of sums, {ranks} ranks, LOCUS_CHECK_RANKS={checks}', run, faults)
+
+
+def main():
+    if len(sys.argv) < 4:
+        print('skipped: this machine has no MPI; install libopenmpi-dev and openmpi-bin')
+        return 77
+    mpirun, which, program = sys.argv[1:4]
+    first = Run(mpirun, 1, ['true'])
+    if first.end(30) != 0:
+        print('skipped: mpirun starts nothing here:', first.text)
+        return 77
+    {'laws': laws, 'beside': beside, 'failures': failures}[which](mpirun, program)
+    print(f'{passed} passed, {failed} failed, 0 skipped')
+    return failed > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
