@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py MPIRUN laws|beside|failures PROGRAM: starts a program of this folder under mpirun, once for each case.
+"""run.py MPIRUN laws|beside|failures|examples|heat PROGRAM: starts a program under mpirun, once for each case.
 
 Each run has a limit of its own, after which all its processes are killed. Exit code 77, a skip, without arguments and
 where mpirun starts nothing. The last line is 'N passed, N failed, 0 skipped'."""
@@ -204,6 +204,35 @@ def failures(mpirun, program):
         report(f'{signal_name} in a loop of sums, {ranks} ranks, LOCUS_CHECK_RANKS={checks}', run, faults)
 
 
+def examples(mpirun, program):
+    """example 04 with Ranks in its device list: the lines of one process with as many replicas"""
+    line = re.compile(r'^epoch  1  loss \S+  accuracy \S+  test accuracy \S+', re.M)
+    reference = {}
+    for ranks, gpus in ((1, 2), (2, 0), (1, 4), (2, 2), (4, 0)):
+        run = Run(mpirun, ranks, [program, '1'], LOCUS_SIMULATED_GPUS=str(gpus))
+        code = run.end(240)
+        if code == 77:
+            print('skipped: no dataset; install dataset-fashion-mnist')
+            sys.exit(77)
+        faults, found = faults_of(run, code, True, {}), line.findall(run.text)
+        replicas = ranks * (gpus or 1)
+        if len(found) != 1:
+            faults.append(f'{len(found)} lines of an epoch')
+        elif found[0] != reference.setdefault(replicas, found[0]):
+            faults.append(f'{found[0]!r}, and one process writes {reference[replicas]!r}')
+        report(f'example 04, {ranks} ranks, {gpus} GPUs each', run, faults)
+
+
+def heat(mpirun, program):
+    for ranks in (1, 2, 4):
+        run = Run(mpirun, ranks, [program])
+        wanted = {'^after 50 steps: largest change 0.484743$': 1, '^heat 88450.7$': 1}
+        faults = faults_of(run, run.end(60), True, wanted)
+        if run.text.count('heat') != 1:
+            faults.append('more than one rank wrote')
+        report(f'example 17, {ranks} ranks', run, faults)
+
+
 def main():
     if len(sys.argv) < 4:
         print('skipped: this machine has no MPI; install libopenmpi-dev and openmpi-bin')
@@ -213,7 +242,7 @@ def main():
     if first.end(30) != 0:
         print('skipped: mpirun starts nothing here:', first.text)
         return 77
-    {'laws': laws, 'beside': beside, 'failures': failures}[which](mpirun, program)
+    {'laws': laws, 'beside': beside, 'failures': failures, 'examples': examples, 'heat': heat}[which](mpirun, program)
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return failed > 0
 
