@@ -5,9 +5,10 @@
 #include <cstdlib>  // abs, strtod, strtof, atoi
 #include <limits>   // numeric_limits
 
-#include <locus/core/array.hpp>   // dynamic_array
-#include <locus/core/macros.hpp>  // LOCUS_FUNCTION, LOCUS_HAS_BODIES
-#include <locus/tensor/eval.hpp>  // to
+#include <locus/core/array.hpp>     // dynamic_array
+#include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/runtime/ranks.hpp>  // this_rank
+#include <locus/tensor/eval.hpp>    // to
 
 namespace locus {
 

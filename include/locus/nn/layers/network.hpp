@@ -5,6 +5,7 @@
 #include <locus/nn/layers/checkpoint_entry.hpp>  // stored
 #include <locus/nn/layers/sequential.hpp>        // Sequential
 #include <locus/nn/layers/summary.hpp>           // summary_text
+#include <locus/runtime/ranks.hpp>               // lies_on_ranks
 #include <locus/tensor/explain.hpp>              // write_to
 
 LOCUS_COLD_BEGIN

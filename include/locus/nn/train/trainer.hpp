@@ -6,14 +6,15 @@
 #include <memory>   // unique_ptr
 #include <utility>  // forward
 
-#include <locus/collective/rebuild.hpp>        // collective::prepare
-#include <locus/nn/layers/network.hpp>         // Network
-#include <locus/nn/losses/objective.hpp>       // objective
-#include <locus/nn/optimizers/updater.hpp>     // updater
-#include <locus/nn/train/array_batches.hpp>    // array_batches
-#include <locus/nn/train/epochs.hpp>           // epoch_loop
-#include <locus/nn/train/explain_trainer.hpp>  // plan_story
-#include <locus/nn/train/finite.hpp>           // refuse_loss
+#include <locus/collective/rank_functions.hpp>  // some_rank_says
+#include <locus/collective/rebuild.hpp>         // collective::prepare
+#include <locus/nn/layers/network.hpp>          // Network
+#include <locus/nn/losses/objective.hpp>        // objective
+#include <locus/nn/optimizers/updater.hpp>      // updater
+#include <locus/nn/train/array_batches.hpp>     // array_batches
+#include <locus/nn/train/epochs.hpp>            // epoch_loop
+#include <locus/nn/train/explain_trainer.hpp>   // plan_story
+#include <locus/nn/train/finite.hpp>            // refuse_loss
 
 LOCUS_COLD_BEGIN
 
