@@ -242,7 +242,8 @@ std::vector<rank_end> on_ranks(int count, F const& f, rank_options const& option
     if (bytes.size() < sizeof sizes) continue;
     std::memcpy(sizes, bytes.data(), sizeof sizes);
     all[r].numbers.resize(sizes[0]);
-    std::memcpy(all[r].numbers.data(), bytes.data() + sizeof sizes, sizes[0] * sizeof(double));
+    if (sizes[0] > 0)
+      std::memcpy(all[r].numbers.data(), bytes.data() + sizeof sizes, sizes[0] * sizeof(double));
     all[r].error = bytes.substr(sizeof sizes + sizes[0] * sizeof(double), sizes[1]);
   }
   return all;

@@ -73,9 +73,6 @@ struct crossing_of_ranks {
     return {&runtime::find_device(from.at(r)), at, me.from, r};
   }
   copy_side on_host(local_value const* at) { return {&host, at}; }
-  /// means: the host may read and write what was copied to it
-  void settle_host() { join_queues(run); }
-
   // ---- what a rank has, as bytes for the carrier ----
   /// rank 0: the whole value, dense
   void* pack_whole() {
@@ -88,7 +85,7 @@ struct crossing_of_ranks {
     local_layout layout;
     local_value const packed = dense_value(take(bytes()), whole, single(host.name), 0, layout);
     copy(on_host(&packed), here(0, &value));
-    settle_host();
+    join_queues(run);
     return packed.data;
   }
   /// the pieces of this rank, one after the other
@@ -101,7 +98,7 @@ struct crossing_of_ranks {
                                        from.piece_size(rows(), r), element_bytes, of_part);
       copy(on_host(&part), here(r, &run.value(me.from, r)));
     }
-    settle_host();
+    join_queues(run);
   }
   /// means: rows [begin, begin + n) of a block of the value go to their places
   void unpack(void* block, std::int64_t begin, std::int64_t n) {
@@ -114,21 +111,26 @@ struct crossing_of_ranks {
     }
   }
 
+  /// the copies from device to device of this rank, as in a program of one
+  void move_here() {
+    each_part(run, me,
+              [&](copy_side const& target, device to_name, copy_side const& source,
+                  device from_name,
+                  bool skip) { move_part(run, me, target, to_name, source, from_name, skip); });
+  }
+
   // ---- the transfers ----
   void broadcast() {
     internal::rank_point const mine = internal::point_of("broadcast", bytes());
     internal::meet_ranks(mine);
     bool const first = runtime::this_rank.rank == 0;
-    if (first)
-      each_part(run, me,
-                [&](copy_side const& target, device to_name, copy_side const& source,
-                    device from_name,
-                    bool skip) { move_part(run, me, target, to_name, source, from_name, skip); });
+    if (first) move_here();
     if (bytes() == 0) return;
     (first ? run.done.sent : run.done.received) += bytes();
     local_value const& arrival = run.value(v, 0);
     bool const direct =
         !first && runtime::find_device(to.at(0)).is_host() && is_dense(arrival, rank);
+    if (direct) wait_for_readers(run, host, queue_kind::compute, run.bytes_of(v, 0), host);
     void* const data = first ? pack_whole() : direct ? arrival.data : take(bytes());
     internal::require_carried(
         runtime::ranks_by->broadcast(data, bytes(), 0, internal::seconds_for_ranks()), mine);
@@ -158,10 +160,7 @@ struct crossing_of_ranks {
     std::vector<std::int64_t> const begins = meet_rows(mine);
     if (bytes() == 0) return;
     if (runtime::this_rank.rank > 0) return receive_rows(mine);
-    each_part(run, me,
-              [&](copy_side const& target, device to_name, copy_side const& source,
-                  device from_name,
-                  bool skip) { move_part(run, me, target, to_name, source, from_name, skip); });
+    move_here();
     std::vector<runtime::rank_message> messages;
     for (int q = 1; q < runtime::this_rank.ranks; ++q) {
       std::int64_t const begin = begins[std::size_t(q)], n = begins[std::size_t(q) + 1] - begin;
@@ -174,7 +173,7 @@ struct crossing_of_ranks {
       messages.push_back({q, block.data, n * bytes_of_row(), true});
       run.done.sent += n * bytes_of_row();
     }
-    settle_host();
+    join_queues(run);
     carry(messages, mine);
   }
   void receive_rows(internal::rank_point const& mine) {
@@ -250,7 +249,7 @@ struct crossing_of_ranks {
           messages.push_back({rank_of(from.piece_begin(rows(), p.to)), block, n, true});
           run.done.sent += n;
         });
-    settle_host();
+    join_queues(run);
     carry(messages, mine);
     for (std::size_t k = 0; k < arriving.size(); ++k) {
       internal::halo_part const& p = arriving[k];
