@@ -10,16 +10,23 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <climits>    // INT_MAX
-#include <csignal>    // signal
-#include <cstdio>     // fputs
-#include <exception>  // uncaught_exceptions
-#include <list>       // list
-#include <string>     // string
-#include <vector>     // vector
+#include <chrono>              // duration
+#include <climits>             // INT_MAX
+#include <condition_variable>  // condition_variable
+#include <csignal>             // signal
+#include <cstdio>              // fputs
+#include <exception>           // uncaught_exceptions
+#include <functional>          // function
+#include <list>                // list
+#include <memory>              // unique_ptr
+#include <mutex>               // mutex
+#include <string>              // string
+#include <thread>              // thread
+#include <vector>              // vector
 
 #include <locus/core/clock.hpp>       // seconds_now
 #include <locus/run/join_ranks.hpp>   // join_ranks
+#include <locus/runtime/signals.hpp>  // without_signals
 #include <locus/runtime/threads.hpp>  // thread_limit
 
 namespace locus::mpi {
@@ -43,11 +50,63 @@ struct letter_heard {
   double when = -1;
 };
 
+/// A thread that makes blocking calls of MPI. For large messages they are twice as quick as calls that
+/// can be tested. The thread that waits for it keeps the deadline.
+class blocking_caller {
+ public:
+  blocking_caller() : thread_([this] { loop(); }) {}
+  blocking_caller(blocking_caller const&) = delete;
+  /// of an idle thread: where a call does not end, end_ranks ends the process
+  ~blocking_caller() {
+    {
+      std::lock_guard const hold(lock_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void start(std::function<int()> call) {
+    std::lock_guard const hold(lock_);
+    call_ = std::move(call), busy_ = true;
+    changed_.notify_all();
+  }
+  /// means: waits for the call, at most `seconds`     false: it has not ended
+  bool wait(double seconds, int& code) {
+    std::unique_lock hold(lock_);
+    if (!changed_.wait_for(hold, std::chrono::duration<double>(seconds), [&] { return !busy_; }))
+      return false;
+    code = code_;
+    return true;
+  }
+
+ private:
+  void loop() {
+    std::unique_lock hold(lock_);
+    for (;;) {
+      changed_.wait(hold, [&] { return busy_ || ends_; });
+      if (ends_) return;
+      hold.unlock();
+      int const code = call_();
+      hold.lock();
+      code_ = code, busy_ = false;
+      changed_.notify_all();
+    }
+  }
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::function<int()> call_;
+  int code_ = MPI_SUCCESS;
+  bool busy_ = false, ends_ = false;
+  std::thread thread_;  // the last: it uses the others
+};
+
 /// What the carrier needs of MPI: two communicators of its own, and the hosts of the ranks.
 struct world_state {
   MPI_Comm comm = MPI_COMM_NULL, questions = MPI_COMM_NULL;
   int rank = 0, ranks = 1, local_rank = 0, local_ranks = 1;
-  bool one_thread = false;  // only the thread that made the world may call MPI
+  bool one_thread = false;                    // only the thread that made the world may call MPI
+  bool any_thread = false;                    // several threads may call MPI at once
+  std::unique_ptr<blocking_caller> blocking;  // made for the first large message
   pthread_t thread{};
   std::vector<std::string> hosts;   // [rank]
   std::vector<letter_heard> heard;  // [rank]
@@ -172,6 +231,22 @@ inline runtime::rank_failure wait_for(std::vector<MPI_Request>& all, double seco
   }
 }
 
+inline constexpr std::int64_t large_message = 64 << 10;  // units: bytes
+
+/// means: call() on the thread for blocking calls, for at most `seconds`
+inline runtime::rank_failure call_blocking(std::function<int()> call, double seconds) {
+  if (!state.blocking) {
+    runtime::without_signals const for_the_program;
+    state.blocking = std::make_unique<blocking_caller>();
+  }
+  double const begin = seconds_now();
+  state.blocking->start(std::move(call));
+  for (int code = MPI_SUCCESS;; read_letters()) {
+    if (state.blocking->wait(1e-3, code)) return failure_of(code);
+    if (seconds > 0 && seconds_now() - begin > seconds) return ask_ranks(begin);
+  }
+}
+
 /// means: this thread may not call MPI
 inline bool is_other_thread() {
   return state.one_thread && !pthread_equal(pthread_self(), state.thread);
@@ -213,6 +288,16 @@ inline runtime::rank_failure exchange(runtime::rank_message const* all, int coun
 
 inline runtime::rank_failure broadcast(void* data, std::int64_t bytes, int root, double seconds) {
   if (is_other_thread()) return other_thread();
+  if (state.any_thread && bytes >= large_message)
+    return call_blocking(
+        [data, bytes, root] {
+          int code = MPI_SUCCESS;
+          in_parts(data, bytes, [&](char* first, int n) {
+            if (code == MPI_SUCCESS) code = MPI_Bcast(first, n, MPI_BYTE, root, state.comm);
+          });
+          return code;
+        },
+        seconds);
   std::vector<MPI_Request> requests;
   int code = MPI_SUCCESS;
   in_parts(data, bytes, [&](char* first, int n) {
@@ -274,6 +359,17 @@ inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element 
   if (of == MPI_DATATYPE_NULL || by == MPI_OP_NULL) return {runtime::rank_no_kernel, -1, nullptr};
   int bytes = 0;
   MPI_Type_size(of, &bytes);
+  if (state.any_thread && count * bytes >= large_message)
+    return call_blocking(
+        [data, count, bytes, of, by] {
+          int code = MPI_SUCCESS;
+          in_parts(data, count * bytes, [&](char* first, int n) {
+            if (code == MPI_SUCCESS)
+              code = MPI_Allreduce(MPI_IN_PLACE, first, n / bytes, of, by, state.comm);
+          });
+          return code;
+        },
+        seconds);
   std::vector<MPI_Request> requests;
   int code = MPI_SUCCESS;
   in_parts(data, count * bytes, [&](char* first, int n) {
@@ -334,6 +430,7 @@ inline void require_mpi() {
     refuse("MPI is started for its main thread; make the world there, or start MPI with "
            "MPI_THREAD_MULTIPLE");
   state.one_thread = level < MPI_THREAD_SERIALIZED, state.thread = pthread_self();
+  state.any_thread = level == MPI_THREAD_MULTIPLE;
 }
 
 /// means: comm = a communicator of the same ranks. MPI_Comm_dup would have no deadline
@@ -402,6 +499,7 @@ class world {
       return;
     }
     if (size() > 1) meet_the_last_time();
+    detail::state.blocking.reset();
     MPI_Comm_free(&detail::state.questions);
     MPI_Comm_free(&detail::state.comm);
     leave();

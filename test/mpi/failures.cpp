@@ -207,13 +207,23 @@ void slow(int argc, char** argv) {
   if (world.rank() == 1) sleep(timeout / 2);  // in time
   if (fetch(sum(x * 0. + 1.)) == 16) say("in time");
 }
+/// means: sums of 2 MiB, by blocking calls of a thread, until this process is stopped
+void loop_of_large_sums() {
+  Tensor<double, Dextents<2>, Sharded<0, Ranks<CpuDevice>>> x(
+      uniform<double>(dextents<2>(8, 1 << 18), seed{1}));
+  Tensor<double, Dextents<1>, Mirrored<Ranks<CpuDevice>>> s(sum<0>(x));
+  for (;;) s = sum<0>(x);
+}
+
 void loops(int argc, char** argv) {  // run.py stops a rank
   mpi::world world(argc, argv);
-  if (argc > 3) config::set_reduction_order(reduction_order::ranked);
+  std::string_view const order = argc > 3 ? argv[3] : "";
+  if (order == "ranked") config::set_reduction_order(reduction_order::ranked);
   Values x = some();
   static_cast<void>(fetch(sum(x)));
   message text;
   say((text << "process " << getpid()).view());
+  if (order == "large") loop_of_large_sums();
   loop_of_sums(x);
 }
 

@@ -185,7 +185,8 @@ def failures(mpirun, program):
     report('if_rank_0 without checks, 2 ranks', run, faults_of(run, run.end(LATE + 15), False, {there: 1}))
     for signal_name, ranks, checks, order, wanted in (
             ('SIGSTOP', 4, '1', [], {SILENT + '.*' + WAITS: 1}), ('SIGSTOP', 2, '0', [], {SILENT: 1}),
-            ('SIGSTOP', 3, '0', ['ranked'], {SILENT: 1}), ('SIGKILL', 3, '1', [], {})):
+            ('SIGSTOP', 3, '0', ['ranked'], {SILENT: 1}),
+            ('SIGSTOP', 3, '1', ['large'], {SILENT: 1}), ('SIGSTOP', 2, '0', ['large'], {SILENT: 1}), ('SIGKILL', 3, '1', [], {})):
         run = Run(mpirun, ranks, [program, 'loops', str(LATE), *order], LOCUS_CHECK_RANKS=checks)
         said = {}
         while len(said) < ranks and time.monotonic() < run.begin + 30 and run.process.poll() is None:
@@ -201,7 +202,7 @@ def failures(mpirun, program):
             faults.append('the ranks did not say their processes')
         elif (took := time.monotonic() - sent) > LATE + 5:
             faults.append(f'it ended {took:.1f} s after the signal')
-        report(f'{signal_name} in a loop of sums, {ranks} ranks, LOCUS_CHECK_RANKS={checks}', run, faults)
+        report(' '.join([signal_name, 'in a loop of', *order, f'sums, {ranks} ranks, LOCUS_CHECK_RANKS={checks}']), run, faults)
 
 
 def examples(mpirun, program):

@@ -30,8 +30,9 @@ struct rank_functions {
   void (*foresee)(locus::detail::run_state& run, transfer const& what);
   /// means: carries out a transfer between ranks
   void (*move)(locus::detail::run_state& run, transfer const& what);
-  /// means: all ranks say true
-  bool (*agree)(locus::detail::run_state const& run, transfer const& what, bool mine);
+  /// means: brings rows of other ranks into the margins of a tensor, unless they are valid on all
+  ///        ranks     returns: they are
+  bool (*exchange)(locus::detail::run_state& run, transfer const& what, bool valid);
   /// means: each rank tells a number: before = the sum of those of the ranks before this one
   ///        returns: the sum of all
   std::int64_t (*tell)(std::string_view operation, std::int64_t mine, std::int64_t& before);

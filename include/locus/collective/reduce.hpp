@@ -149,7 +149,12 @@ class replica_reducer {
   [[gnu::cold]] void all_reduce_in_segments(reduction_job* jobs, int n);
 
   // ---- through the host ----
-  [[gnu::cold]] void* fold_on_host(reduction_job const& j);
+  /// the only term of this rank lies on the host: the ranks fold into its result
+  bool folds_into_result() const {
+    return t_.how == collective_algorithm::over_ranks && t_.count == 1 && t_.on[0]->is_host();
+  }
+  /// into: memory of the host for the sum; null: scratch memory
+  [[gnu::cold]] void* fold_on_host(reduction_job const& j, void* into = nullptr);
   [[gnu::cold]] void send_back(reduction_job const& j, void const* sum);
 
   replica_topology const& t_;

@@ -18,14 +18,16 @@ LOCUS_FUNCTION void begin_over_ranks(run_state const& run);
 /// means: counts the host memory of a transfer between ranks
 LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me);
 /// means: broadcast and scatter: the value of rank 0 to all ranks; gather and all_gather: the pieces
-///        of all ranks to every rank; halo: rows to the margins of neighbours on other ranks
+///        of all ranks to every rank
 LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me);
-/// means: `mine` is true on all ranks
-LOCUS_FUNCTION bool all_ranks_agree(run_state const& run, transfer const& me, bool mine);
+/// means: halo: rows to the margins of neighbours on other ranks, unless the margins are valid on all
+///        ranks     returns: they are
+LOCUS_FUNCTION bool exchange_between_ranks(run_state& run, transfer const& me, bool valid);
 
 inline constexpr runtime::rank_functions functions_over_ranks{
-    begin_over_ranks, internal::fold_over_ranks, foresee_between_ranks,     move_between_ranks,
-    all_ranks_agree,  internal::tell_ranks,      internal::share_with_ranks};
+    begin_over_ranks,          internal::fold_over_ranks, foresee_between_ranks,
+    move_between_ranks,        exchange_between_ranks,    internal::tell_ranks,
+    internal::share_with_ranks};
 
 }  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail

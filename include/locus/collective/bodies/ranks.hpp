@@ -262,7 +262,8 @@ LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const&
                     terms.scaled == scaling::none &&
                     locus::detail::element_of(j.type) != element::other;
   if (adds) {
-    locus::detail::fold_segment(j, terms, 0, j.count, nullptr, terms.outs[0], false);
+    if (terms.term_count > 1 || terms.terms[0] != terms.outs[0])
+      locus::detail::fold_segment(j, terms, 0, j.count, nullptr, terms.outs[0], false);
     runtime::rank_failure const f = runtime::ranks_by->all_reduce(
         terms.outs[0], j.count, locus::detail::element_of(j.type), j.op, seconds_for_ranks());
     if (f.code != runtime::rank_no_kernel) return require_carried(f, mine);

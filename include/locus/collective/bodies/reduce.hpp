@@ -54,7 +54,10 @@ LOCUS_FUNCTION void replica_reducer::all_reduce(reduction_job* jobs, int n) {
   }
   if (!t_.uses_nccl()) {
     for (int k = 0; k < n; ++k)
-      if (jobs[k].count > 0) send_back(jobs[k], fold_on_host(jobs[k]));
+      if (jobs[k].count > 0 && folds_into_result())
+        fold_on_host(jobs[k], jobs[k].outs[0]);
+      else if (jobs[k].count > 0)
+        send_back(jobs[k], fold_on_host(jobs[k]));
     return;
   }
   all_reduce_by_nccl(jobs, n);
@@ -295,13 +298,13 @@ LOCUS_FUNCTION void replica_reducer::all_reduce_in_segments(reduction_job* jobs,
       if (jobs[k].count > 0) spread(jobs[k], p, false);
 }
 
-LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j) {
+LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j, void* into) {
   logical_device& host = runtime::find_device(cpu(0));
   step_record const record{j.record.number, j.record.name, host.name};
   runtime::running_scope const scope(&record);
   char* next = static_cast<char*>(j.host_scratch);
   auto take = [&] { return std::exchange(next, next + round_up(j.bytes())); };
-  void* const sum = take();
+  void* const sum = into ? into : take();
   replica_terms terms;
   terms.term_count = t_.count, terms.out_count = 1, terms.count = j.count, terms.outs[0] = sum;
   terms.scaled = j.scaled, terms.by = j.by;

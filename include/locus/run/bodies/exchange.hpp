@@ -55,7 +55,7 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
   bool is_valid =
       (valid & 255) >= me.before && valid >> 8 >= me.behind && runtime::halos_are_reused();
   bool reused = is_valid || was_exchanged(run, me);
-  if (between) is_valid = reused = runtime::over_ranks->agree(run, me, reused);
+  if (between) is_valid = reused = runtime::over_ranks->exchange(run, me, reused);
   if (between && reused)
     count_transfer(run.kept_rows, run.plan.steps[me.from].where, me, run.extents[me.from],
                    run.bytes_of_element(me.from));
@@ -69,7 +69,6 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
           note_copy(run, me, *from.at, from_name, to_name, true,
                     "reused: the tensor was not written since");
       });
-  if (between && !reused) runtime::over_ranks->move(run, me);
   if (is_valid) return run.exchange.end();
   if (is_in_parts(run.plan))
     return run.exchange.last();  // its kernels wait for the rows themselves

@@ -144,13 +144,16 @@ struct crossing_of_ranks {
     }
   }
 
-  /// where the rows of each rank begin; [ranks]: the number of rows
-  std::vector<std::int64_t> meet_rows(internal::rank_point mine) {
-    mine.said = first_row();
+  /// where the rows of each rank begin; [ranks]: the number of rows. yes: true on all ranks
+  std::vector<std::int64_t> meet_rows(internal::rank_point mine, bool* yes = nullptr) {
+    mine.said = 2 * first_row() + (yes && *yes);
     std::vector<internal::rank_point> all(std::size_t(runtime::this_rank.ranks));
     internal::meet_ranks(mine, all.data());
     std::vector<std::int64_t> begins;
-    for (internal::rank_point const& p : all) begins.push_back(p.said);
+    for (internal::rank_point const& p : all) {
+      begins.push_back(p.said / 2);
+      if (yes) *yes = *yes && p.said % 2 != 0;
+    }
     begins.push_back(rows());
     return begins;
   }
@@ -215,10 +218,11 @@ struct crossing_of_ranks {
     join_queues(run);
   }
 
-  /// The rows of a halo that cross ranks, in one order on both sides.
-  void exchange_rows() {
+  /// the rows of a halo that cross ranks, in one order on both sides, unless they are valid on all
+  bool exchange_rows(bool valid) {
     internal::rank_point const mine = internal::point_of("halo", bytes());
-    std::vector<std::int64_t> const begins = meet_rows(mine);
+    std::vector<std::int64_t> const begins = meet_rows(mine, &valid);
+    if (valid) return true;
     auto const rank_of = [&](std::int64_t row) {
       int q = 0;
       while (begins[std::size_t(q) + 1] <= row) ++q;
@@ -259,6 +263,7 @@ struct crossing_of_ranks {
           part_of(run.value(me.from, p.to), rank, from.axis, p.at, p.rows, element_bytes, of_part);
       copy({&runtime::find_device(from.at(p.to)), &margin, v, p.to}, on_host(&packed));
     }
+    return false;
   }
 
   void carry(std::vector<runtime::rank_message> const& messages, internal::rank_point const& mine) {
@@ -293,27 +298,29 @@ LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me) {
   run.memory.will_need(c.host, bytes);
 }
 
+/// means: the event of a transfer between ranks begins
+LOCUS_FUNCTION void announce(event_scope& scope, crossing_of_ranks const& c) {
+  if (c.run.seen.watchers & runtime::event_watchers)
+    begin_collective(scope, c.run, c.me.how, 1, c.cut().is_sharded() ? c.cut() : c.to,
+                     runtime::ranks_by->name, c.bytes(), c.host, queue_kind::compute);
+}
+
 LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me) {
   crossing_of_ranks c{run, me};
   event_scope scope;
-  if (run.seen.watchers & runtime::event_watchers)
-    begin_collective(scope, run, me.how, 1, c.cut().is_sharded() ? c.cut() : me.arrives,
-                     runtime::ranks_by->name, c.bytes(), c.host, queue_kind::compute);
+  announce(scope, c);
   switch (me.how) {
   case transfer_kind::broadcast: return c.broadcast();
   case transfer_kind::scatter: return c.scatter();
-  case transfer_kind::halo: return c.exchange_rows();
   default: return c.gather();
   }
 }
 
-LOCUS_FUNCTION bool all_ranks_agree(run_state const& run, transfer const& me, bool mine) {
-  internal::rank_point point = internal::point_of("halo", run.whole_of(run.value_of(me)).size());
-  point.said = mine;
-  std::vector<internal::rank_point> all(std::size_t(runtime::this_rank.ranks));
-  internal::meet_ranks(point, all.data());
-  for (internal::rank_point const& p : all) mine = mine && p.said != 0;
-  return mine;
+LOCUS_FUNCTION bool exchange_between_ranks(run_state& run, transfer const& me, bool valid) {
+  crossing_of_ranks c{run, me};
+  event_scope scope;
+  announce(scope, c);
+  return c.exchange_rows(valid);
 }
 
 }  // namespace LOCUS_RUN_MODE
