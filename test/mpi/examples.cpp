@@ -2,6 +2,8 @@
 // Examples over the ranks of an MPI program: 04 with another device list, and nothing else.
 //     mpi_examples EPOCHS [FOLDER]: the lines of example 04, from rank 0
 #include <locus/mpi.hpp>
+// of main alone may be without a return
+#pragma GCC diagnostic ignored "-Wreturn-type"
 #define main main_of_the_example
 #include "../../examples/04_mirrored_fashion_mnist.cpp"
 #undef main

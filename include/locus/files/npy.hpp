@@ -6,11 +6,12 @@
 #include <utility>  // in_range
 #include <vector>   // vector
 
-#include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
-#include <locus/files/byte_block.hpp>  // byte_block
-#include <locus/shape/complex.hpp>     // complex
-#include <locus/shape/shape.hpp>       // shape
-#include <locus/tensor/tensor.hpp>     // Tensor
+#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/files/byte_block.hpp>    // byte_block
+#include <locus/runtime/input_file.hpp>  // input_file
+#include <locus/shape/complex.hpp>       // complex
+#include <locus/shape/shape.hpp>         // shape
+#include <locus/tensor/tensor.hpp>       // Tensor
 
 namespace locus::data {
 
@@ -196,6 +197,22 @@ LOCUS_COLD_END
 /// fails: bad_file naming `where`: no array, another version, a type that locus does not have, too
 ///        few or too many bytes
 LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file);
+
+/// A .npy file of which rows are read.
+class npy_rows {
+ public:
+  /// fails: bad_file, as parse_npy
+  explicit npy_rows(std::string_view path);
+  std::vector<std::int64_t> const& extents() const { return all_.extents; }
+  /// means: rows [begin, end) of the first axis
+  /// fails: shape_error: the file does not have these rows; bad_file: it has columns first
+  npy_array read(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  runtime::input_file file_;
+  npy_header header_;
+  npy_array all_;  // without elements
+};
 
 }  // namespace detail
 

@@ -115,6 +115,22 @@ Tensor<T, Dextents<E::rank()>, Rows> from_rows(Tensor<T, E, CpuDevice> const& mi
   }
 }
 
+/// means: every rank calls f, and all wait for it. Where f throws on a rank, that rank throws its
+///        exception, and the others throw `error`
+/// cost:  a vote
+template <class F>
+void on_each(F&& f) {
+  std::exception_ptr thrown;
+  try {
+    f();
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  bool const failed = internal::some_rank_says(thrown != nullptr);
+  if (thrown) std::rethrow_exception(thrown);
+  if (failed) throw error("locus: another rank failed at what all ranks do; its own line says why");
+}
+
 /// means: rank 0 calls f, and all ranks wait for it. An exception of f is thrown on rank 0; the
 ///        others throw `error` with its text
 /// cost:  two messages to each rank

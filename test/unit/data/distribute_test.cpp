@@ -92,7 +92,7 @@ std::string pieces_of(data::batch_rule const& rule, std::int64_t n, std::int64_t
   for (auto [x] : distribute<Replicas>(data::from_tensors(t).batch(batch_size, rule))) {
     auto const whole = fetch(x);
     if (!text.empty()) text += " ";
-    for (int k = 0; k < cut.count(); ++k) {
+    for (int k = 0; k < cut.local_count(); ++k) {
       std::int64_t const begin = cut.piece_begin(x.extent(0), k);
       text += "[";
       for (std::int64_t i = 0; i < cut.piece_size(x.extent(0), k); ++i)

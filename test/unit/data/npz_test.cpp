@@ -172,6 +172,32 @@ TEST_CASE("headers of every version, columns first and the other byte order are 
   data::write_npy(path, small());
   CHECK(same(data::read_npy<float, 2>(path), small()));
 
+  // some rows
+  for (int version : {1, 2}) {
+    write_bytes(path, npy_text("{'descr': '>i2', 'fortran_order': False, 'shape': (3, 1)}",
+                               std::string("\x01\x02\xff\xfe\x00\x07", 6), version));
+    auto const rows = data::read_npy_rows<std::int16_t, 2>(path, 1, 3);
+    CHECK(rows.extents() == dextents<2>(2, 1));
+    CHECK(rows(0, 0) == -2);
+    CHECK(rows(1, 0) == 7);
+    CHECK(data::read_npy_rows<std::int16_t, 2>(path, 3, 3).size() == 0);
+  }
+  CHECK(message_of<shape_error>([&] {
+          data::read_npy_rows<std::int16_t, 2>(path, 1, 4);
+        }).find("rows 1 to 4 of 3 are asked for") != std::string::npos);
+  write_bytes(path, npy_text("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}", raw(six)));
+  CHECK(message_of<bad_file>([&] {
+          data::read_npy_rows<float, 2>(path, 0, 1);
+        }).find("expected rows one after another, found columns") != std::string::npos);
+  std::string const whole = npy_text("{'descr': '<f4', " + tail, raw(six));
+  for (std::size_t const left :
+       {std::size_t(3), std::size_t(11), std::size_t(40), whole.size() - 1}) {
+    write_bytes(path, whole.substr(0, left));
+    CHECK(message_of<bad_file>([&] { data::read_npy_rows<float, 2>(path, 0, 1); }) !=
+          nothing_thrown);
+  }
+  write_bytes(path, npy_text("{'descr': '<f4', " + tail, raw(six)));
+
   auto refusal = [&](std::string const& bytes) {
     write_bytes(path, bytes);
     return message_of<bad_file>([&] { data::load_npy(path); });

@@ -16,7 +16,7 @@ static_assert(two_gpus.size() == 2 && two_gpus[0] == gpu(1) && two_gpus[1] == gp
 static_assert(two_gpus.find(gpu(0)) == 1 && two_gpus.find(cpu(0)) == 2 &&
               !two_gpus.contains(cpu(0)));
 static_assert(place{}.is_nowhere() && place{}.is_single() && !place{}.is_distributed());
-static_assert(single(gpu(2)).count() == 1 && single(gpu(2)).at(0) == gpu(2));
+static_assert(single(gpu(2)).local_count() == 1 && single(gpu(2)).at(0) == gpu(2));
 static_assert(place{two_gpus}.mirrored().is_mirrored() &&
               place{two_gpus}.mirrored().is_distributed());
 static_assert(place{two_gpus}.sharded(1).axis == 1 && place{two_gpus}.sharded(1).is_sharded());

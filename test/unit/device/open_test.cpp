@@ -75,7 +75,7 @@ TEST_CASE("an open device stands for one device in one run") {
   CHECK_FALSE(o.bind(Every::value.devices, device_list(cpu(0))));
   place const rows = o.of(Sharded<1, AllGpus>::value);
   CHECK(rows.is_sharded());
-  CHECK(rows.count() == 3);
+  CHECK(rows.local_count() == 3);
   CHECK(rows.axis == 1);
 }
 

@@ -216,12 +216,12 @@ struct checker {
       }
       if (!in_arena(v)) continue;
       step const& s = g.steps[step_here ? v : p.transfers[v - g.count].from];
-      for (int r = 0; r < place_of(v).count(); ++r)
+      for (int r = 0; r < place_of(v).local_count(); ++r)
         REQUIRE(slots[v].bytes >= detail::piece_bytes(s.extents, s.element_bytes, place_of(v), r));
       for (int o = 0; o < v; ++o) {
         if (!in_arena(o) || slots[o].in_place_of >= 0) continue;
         bool device_shared = false;
-        for (int r = 0; r < place_of(v).count(); ++r)
+        for (int r = 0; r < place_of(v).local_count(); ++r)
           device_shared = device_shared || place_of(o).devices.contains(place_of(v).at(r));
         bool const at_once = all[std::size_t(v)].from <= all[std::size_t(o)].to &&
                              all[std::size_t(o)].from <= all[std::size_t(v)].to;
@@ -246,7 +246,7 @@ struct checker {
         REQUIRE(now <= arena);
       }
       bool replicas = false;  // they have one offset on all their devices: there may be gaps
-      for (int v = 0; v < slots.count; ++v) replicas = replicas || place_of(v).count() > 1;
+      for (int v = 0; v < slots.count; ++v) replicas = replicas || place_of(v).local_count() > 1;
       if (!replicas) REQUIRE(arena <= sum);
       REQUIRE(arena % allocation_unit == 0);
     }

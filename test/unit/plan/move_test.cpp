@@ -184,7 +184,7 @@ TEST_CASE("a plan over terms and replicas computes what one device computes") {
       REQUIRE_FALSE(r.result.is_partial());
       REQUIRE((r.by >= 0 || g.steps[r.from].where == r.result));
       replicated const got = r.by >= 0 ? all.brought(g.transfers[r.by]) : all.terms[r.from];
-      for (int c = 0; c < r.result.count(); ++c)
+      for (int c = 0; c < r.result.local_count(); ++c)
         REQUIRE(std::abs(got.of[c] - all.value[r.from]) <= 1e-12 * (1 + all.scale[r.from]));
     }
   }

@@ -59,7 +59,7 @@ TEST_CASE("fetch, to and place_of read a tensor and an AnyTensor in the same way
     CHECK(to<CpuDevice>(x)(1, 1) == 4);
     CHECK(to<"/CPU:1">(x).device() == cpu(1));
     CHECK(place_of(to<Cpu<dyn>>(x, 2)) == single(cpu(2)));
-    CHECK(place_of(to<Mirrored<Cpu<0>, Cpu<1>>>(x)).count() == 2);
+    CHECK(place_of(to<Mirrored<Cpu<0>, Cpu<1>>>(x)).local_count() == 2);
   };
   same(fifteen());
   same(Any(fifteen()));

@@ -154,7 +154,7 @@ LOCUS_FUNCTION std::string npy_head(npy_type type, shape const& s) {
   return r.text();
 }
 
-LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file) {
+LOCUS_FUNCTION std::size_t npy_head_size(std::string_view where, byte_block const& file) {
   unsigned char const* const p = file.data.get();
   npy_parser const at_begin(where, {});
   if (file.size < 10 || __builtin_memcmp(p, "\x93NUMPY", 6) != 0)
@@ -166,21 +166,44 @@ LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file) {
   if (file.size < head)
     at_begin.fail("a header, whose length stands in 4 bytes", "the end of the file",
                   "it was cut short: write or fetch it again");
-  std::size_t const length = version == 1 ? little<2>(p + 8) : little<4>(p + 8);
-  if (length > file.size - head)
-    at_begin.fail("a header of " + std::to_string(length) + " bytes", "the end of the file",
-                  "it was cut short: write or fetch it again");
-  npy_parser parser(where, {reinterpret_cast<char const*>(p) + head, length});
-  npy_header const h = parser.parse();
+  return head + (version == 1 ? little<2>(p + 8) : little<4>(p + 8));
+}
+
+LOCUS_FUNCTION npy_header read_npy_header(std::string_view where, byte_block const& file) {
+  std::size_t const end = npy_head_size(where, file), head = file.data[6] == 1 ? 10 : 12;
+  if (end > file.size)
+    npy_parser(where, {}).fail("a header of " + std::to_string(end - head) + " bytes",
+                               "the end of the file", "it was cut short: write or fetch it again");
+  npy_parser parser(where, {reinterpret_cast<char const*>(file.data.get()) + head, end - head});
+  npy_header h = parser.parse();
+  h.begin = end;
+  return h;
+}
+
+LOCUS_FUNCTION void require_npy_size(npy_array const& a, std::uint64_t found) {
+  std::size_t const bytes = static_cast<std::size_t>(a.size() * a.type.bytes);
+  if (bytes != found)
+    npy_parser(a.name, {})
+        .fail(std::to_string(bytes) + " bytes of elements for extents " + a.extents_text(),
+              std::to_string(found), "write or fetch it again");
+}
+
+LOCUS_FUNCTION void swap_npy_bytes(npy_array& a) {
+  auto const size = static_cast<std::size_t>(a.type.bytes);
+  std::size_t const part = a.type.kind == 'c' ? size / 2 : size;
+  for (unsigned char *e = a.bytes.data.get(), *const end = e + a.bytes.size; e < end; e += part)
+    for (std::size_t k = 0; k < part / 2; ++k) std::swap(e[k], e[part - 1 - k]);
+}
+
+LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file) {
+  npy_header const h = read_npy_header(where, file);
   npy_array a;
   a.name = where, a.type = h.type, a.extents = h.extents;
-  std::size_t const bytes = static_cast<std::size_t>(a.size() * h.type.bytes);
-  if (bytes != file.size - head - length)
-    at_begin.fail(std::to_string(bytes) + " bytes of elements for extents " + a.extents_text(),
-                  std::to_string(file.size - head - length), "write or fetch it again");
+  require_npy_size(a, file.size - h.begin);
+  std::size_t const bytes = file.size - h.begin;
   auto const size = static_cast<std::size_t>(h.type.bytes);
   std::size_t const rank = a.extents.size();
-  unsigned char const* const from = p + head + length;
+  unsigned char const* const from = file.data.get() + h.begin;
   if (h.by_columns && rank > 1 && bytes > 0) {  // the first axis runs fastest: convert to row order
     a.bytes.resize(bytes);
     std::vector<std::size_t> index(rank), stride(rank, 1);
@@ -201,11 +224,46 @@ LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file) {
     file.resize(bytes);
     a.bytes = std::move(file);
   }
-  std::size_t const part = h.type.kind == 'c' ? size / 2 : size;
-  if (h.swapped)
-    for (unsigned char *e = a.bytes.data.get(), *const end = e + bytes; e < end; e += part)
-      for (std::size_t k = 0; k < part / 2; ++k) std::swap(e[k], e[part - 1 - k]);
+  if (h.swapped) swap_npy_bytes(a);
   return a;
+}
+
+LOCUS_FUNCTION npy_rows::npy_rows(std::string_view path) : file_(path) {
+  byte_block first(file_.size() < 12 ? file_.size() : 12);
+  bool good = file_.read_at(0, first.data.get(), first.size);
+  if (good && first.size >= 10) {
+    std::size_t const end = npy_head_size(path, first);
+    first.resize(end < file_.size() ? end : file_.size());
+    good = file_.read_at(0, first.data.get(), first.size);
+  }
+  if (!good) first.resize(0);  // the file shrank
+  header_ = read_npy_header(path, first);
+  all_.name = path, all_.type = header_.type, all_.extents = header_.extents;
+  require_npy_size(all_, file_.size() - header_.begin);
+}
+
+LOCUS_FUNCTION npy_array npy_rows::read(std::int64_t begin, std::int64_t end) const {
+  npy_array part;
+  part.name = all_.name, part.type = all_.type, part.extents = all_.extents;
+  std::int64_t const n = part.extents.empty() ? 0 : part.extents[0];
+  if (begin < 0 || end < begin || end > n) {
+    message text;
+    throw shape_error(text << "locus: " << shown(part.name).view() << ": rows " << begin << " to "
+                           << end << " of " << n << " are asked for; name rows that it has");
+  }
+  if (header_.by_columns && part.extents.size() > 1)
+    npy_parser(part.name, {})
+        .fail("rows one after another", "columns one after another",
+              "write it again with numpy.save(path, numpy.ascontiguousarray(a))");
+  part.extents[0] = end - begin;
+  std::size_t const bytes = static_cast<std::size_t>(part.size() * part.type.bytes);
+  std::uint64_t const row =
+      n > 0 ? std::uint64_t(all_.size() / n) * std::uint64_t(part.type.bytes) : 0;
+  part.bytes.resize(bytes);
+  if (!file_.read_at(header_.begin + std::uint64_t(begin) * row, part.bytes.data.get(), bytes))
+    npy_parser(part.name, {}).fail(std::to_string(bytes) + " bytes", "the end of the file");
+  if (header_.swapped) swap_npy_bytes(part);
+  return part;
 }
 
 }  // namespace locus::data::detail
