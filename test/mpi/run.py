@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """run.py MPIRUN laws|beside|failures|examples|heat PROGRAM: starts a program under mpirun, once for each case.
+run.py MPIRUN launcher RANKS_SH: what examples/tools/ranks.sh calls.
 
 Each run has a limit of its own, after which all its processes are killed. Exit code 77, a skip, without arguments and
 where mpirun starts nothing. The last line is 'N passed, N failed, 0 skipped'."""
@@ -109,13 +110,16 @@ def faults_of(run, code, ends_well, wanted):
     return faults
 
 
-def laws(mpirun, program):
+PLACES = ('0', '1', '2', '1,1', '0,0', '3,1', '1,1,1', '2,0,1', '1,1,1,1', '0,0,0,0')  # GPUs of each rank
+
+
+def laws(mpirun, program, places=PLACES):
+    counts = {gpus: [int(n) for n in gpus.split(',')] for gpus in places}
     with tempfile.TemporaryDirectory() as folder:
-        for replicas in (1, 2, 3, 4):
+        for replicas in sorted({sum(n or 1 for n in each) for each in counts.values()}):
             subprocess.run([program, 'write', f'{folder}/{replicas}', str(replicas)], check=True, timeout=120,
                            env={**os.environ, **ENVIRONMENT})
-        for gpus in ('0', '1', '2', '1,1', '0,0', '3,1', '1,1,1', '2,0,1', '1,1,1,1', '0,0,0,0'):
-            each = [int(n) for n in gpus.split(',')]
+        for gpus, each in counts.items():
             replicas = sum(n or 1 for n in each)
             run = Run(mpirun, len(each), [program, 'read', f'{folder}/{replicas}', gpus])
             code = run.end(120)
@@ -224,14 +228,78 @@ def examples(mpirun, program):
         report(f'example 04, {ranks} ranks, {gpus} GPUs each', run, faults)
 
 
-def heat(mpirun, program):
-    for ranks in (1, 2, 4):
+def heat(mpirun, program, counts=(1, 2, 4)):
+    for ranks in counts:
         run = Run(mpirun, ranks, [program])
         wanted = {'^after 50 steps: largest change 0.484743$': 1, '^heat 88450.7$': 1}
         faults = faults_of(run, run.end(60), True, wanted)
         if run.text.count('heat') != 1:
             faults.append('more than one rank wrote')
         report(f'example 17, {ranks} ranks', run, faults)
+
+
+FAKE = """#!/bin/sh
+if [ "$1" = --version ]; then
+  echo '%s'
+else
+  printf '%%s|' "$@"
+fi
+"""
+OPEN_MPI, MPICH = 'mpirun (Open MPI) 4.1.4', 'HYDRA build details:'
+KEPT = '--mca|oob_tcp_keepalive_time|30|--mca|oob_tcp_keepalive_intvl|10|--mca|oob_tcp_keepalive_probes|3|'
+UNBOUND = '--bind-to|none|--oversubscribe|--mca|mpi_yield_when_idle|1|'
+BOUND = '--map-by|ppr:1:node:PE=CORES|--bind-to|core:if-supported|'
+# what mpirun --version says, words to ranks.sh, words to mpirun, variables
+CALLS = (
+    (OPEN_MPI, '-n 100000 ./p -n 1', UNBOUND + KEPT + '-n|100000|./p|-n|1|', ()),
+    (OPEN_MPI, '-n 1 ./p -n 100000', BOUND + KEPT + '-n|1|./p|-n|100000|', ()),
+    (OPEN_MPI, '-H a:1,b:1 -n 2 ./p', BOUND + KEPT + '-H|a:1,b:1|-n|2|./p|', ()),
+    (OPEN_MPI, '--hostfile HOSTS -n 2 ./p', BOUND + KEPT + '--hostfile|HOSTS|-n|2|./p|', ()),
+    (OPEN_MPI, '-H a:2,b:1 -n 2 ./p', KEPT + '-H|a:2,b:1|-n|2|./p|', ()),
+    (OPEN_MPI, '-n 2 ./p', '-x|OMP_A|' + KEPT + '-n|2|./p|', ('SLURM_JOB_ID', 'OMP_A')),
+    (OPEN_MPI, '-np 2 --bind-to socket ./p', KEPT + '-np|2|--bind-to|socket|./p|', ()),
+    (OPEN_MPI, './p', KEPT + './p|', ()),
+    (OPEN_MPI, '--mca oob_tcp_keepalive_time 2 ./p', '--mca|oob_tcp_keepalive_time|2|./p|', ()),
+    (OPEN_MPI, '-x OMP_A=2 -x LOCUS_Z ./p', '-x|LOCUS_B|' + KEPT + '-x|OMP_A=2|-x|LOCUS_Z|./p|',
+     ('OMP_A', 'LOCUS_B', 'LOCUS_Z', 'XLOCUS_C')),
+    (MPICH, '-n 2 ./p', '-genvlist|CUDA_VISIBLE_DEVICES,LOCUS_B,TF_D|-n|2|./p|',
+     ('LOCUS_B', 'TF_D', 'CUDA_VISIBLE_DEVICES')),
+    (MPICH, '-n 2 ./p', '-n|2|./p|', ()),
+    ('another', '-n 2 ./p', '-n|2|./p|', ()),
+)
+
+
+def launcher(mpirun, script):
+    global passed, failed
+    cores = None
+    with tempfile.TemporaryDirectory() as folder:
+        fake, hosts = f'{folder}/mpirun', f'{folder}/hosts'
+        with open(hosts, 'w') as file:
+            file.write('# two hosts\na slots=4 max_slots=5\n\nb slots = 4\n')
+        for version, words, wanted, names in CALLS:
+            with open(fake, 'w') as file:
+                file.write(FAKE % version)
+            os.chmod(fake, 0o700)
+            words, wanted = words.replace('HOSTS', hosts), wanted.replace('HOSTS', hosts)
+            called = subprocess.run(['sh', script, *words.split()], capture_output=True, text=True, timeout=30, env={
+                'PATH': os.environ['PATH'], 'MPIRUN': fake, **{name: 'a\nLOCUS_NO=b c' for name in names}})
+            if 'CORES' in wanted:
+                cores = cores or re.search(r':PE=(\d+)', called.stdout + ':PE=0')[1]
+                wanted = wanted.replace('CORES', cores)
+            right = called.returncode == 0 and called.stdout == wanted
+            passed, failed = passed + right, failed + (not right)
+            print(f'ok      ranks.sh {words}' if right else
+                  f'FAILED  ranks.sh {words}\n         {called.stdout}\n         wanted {wanted}\n{called.stderr}')
+    os.environ['MPIRUN'] = mpirun
+    with tempfile.TemporaryDirectory() as folder:
+        start = f'{folder}/start'
+        with open(start, 'w') as file:
+            file.write(f'#!/bin/sh\nunset OMPI_MCA_hwloc_base_binding_policy OMPI_MCA_rmaps_base_oversubscribe\n'
+                       f'exec sh {script} -v "$@"\n')
+        os.chmod(start, 0o700)
+        for ranks in (1, int(cores or 1) + 1):
+            run = Run(start, ranks, ['sh', '-c', 'echo rank $OMPI_COMM_WORLD_RANK'])
+            report(f'ranks.sh -n {ranks}', run, faults_of(run, run.end(30), True, {r'^rank \d+$': ranks, mpirun: 1}))
 
 
 def main():
@@ -243,7 +311,8 @@ def main():
     if first.end(30) != 0:
         print('skipped: mpirun starts nothing here:', first.text)
         return 77
-    {'laws': laws, 'beside': beside, 'failures': failures, 'examples': examples, 'heat': heat}[which](mpirun, program)
+    {'laws': laws, 'beside': beside, 'failures': failures, 'examples': examples, 'heat': heat,
+     'launcher': launcher}[which](mpirun, program)
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return failed > 0
 
