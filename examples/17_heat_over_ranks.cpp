@@ -38,11 +38,11 @@ int main(int argc, char** argv) {
     change = advance(now, next);
     swap(now, next);
   }
+  // [end]
   ranks::on_first([&] {
     std::cout << "after " << steps << " steps: largest change " << std::round(change * 1e6) / 1e6
               << "\n";
   });
-  // [end]
   double const heat = fetch(sum(now));  // every rank asks, rank 0 prints
   ranks::on_first([&] { std::cout << "heat " << std::round(heat * 1e3) / 1e3 << "\n"; });
   // prints:
