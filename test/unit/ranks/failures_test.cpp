@@ -22,7 +22,7 @@ template <class F>
 std::vector<testing::rank_end> after_a_sum(int count, F const& f) {
   return testing::on_ranks(count,
                            [&] {
-                             config::set_collective_timeout(1);
+                             config::set_collective_timeout(2);
                              Rows x(uniform<double>(dextents<1>(30), seed{1}));
                              double const first = fetch(sum(x));
                              f(x);
@@ -46,7 +46,8 @@ TEST_CASE("a statement over ranks under `if (rank == 0)`: both places are named"
     has(e.error, "locus: the ranks of this program differ: rank ");
   has(ends[0].error, "begins collective 3, all_reduce of 8 bytes; rank 1 on this computer begins "
                      "collective 3, reduce of 8 bytes (");
-  has(ends[0].error, "failures_test.cpp:28); every rank runs every statement over ranks");
+  has(ends[0].error, "failures_test.cpp:");
+  has(ends[0].error, "; every rank runs every statement over ranks");
 }
 
 TEST_CASE("ranks with other extents, other element types and other operations") {
@@ -73,10 +74,10 @@ TEST_CASE("ranks with other extents, other element types and other operations") 
 
 TEST_CASE("a rank that does not come: the others wait no longer than the deadline, and name it") {
   auto const late = after_a_sum(3, [](Rows&) {
-    if (ranks::rank() == 1) sleep(3);
+    if (ranks::rank() == 1) sleep(6);
   });
   for (int const r : {0, 2}) {
-    has(late[std::size_t(r)].error, "did not end in 1000 ms; rank 1 on ");
+    has(late[std::size_t(r)].error, "did not end in 2000 ms; rank 1 on ");
     has(late[std::size_t(r)].error, "does not answer: it is dead, stopped or elsewhere");
     has(late[std::size_t(r)].error, "start it again from its checkpoint");
   }
