@@ -77,6 +77,7 @@ inline bool move_on(message_under_way& m, int socket) {
 
 inline runtime::rank_failure exchange(runtime::rank_message const* all, int count, double seconds) {
   std::vector<message_under_way> left;
+  left.reserve(std::size_t(count));
   for (int k = 0; k < count; ++k) left.push_back({all[k]});
   double const begin = seconds_now();
   for (;;) {
