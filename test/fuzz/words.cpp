@@ -65,6 +65,7 @@ void variables(std::string_view bytes) {
   static constexpr char const* all[] = {"LOCUS_NUM_THREADS",
                                         "LOCUS_SIMULATED_GPUS",
                                         "LOCUS_NVTX",
+                                        "LOCUS_CHECK_RANKS",
                                         "LOCUS_FORCE_GPU_ALLOW_GROWTH",
                                         "TF_FORCE_GPU_ALLOW_GROWTH",
                                         "CUDA_VISIBLE_DEVICES",
