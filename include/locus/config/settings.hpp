@@ -9,6 +9,7 @@
 #include <locus/memory/regions.hpp>         // region_pool
 #include <locus/runtime/configuration.hpp>  // copy_policy
 #include <locus/runtime/device_table.hpp>   // table
+#include <locus/runtime/gather_limit.hpp>   // set_gather_limit
 #include <locus/runtime/halo_reuse.hpp>     // set_halo_reuse
 #include <locus/runtime/host_memory.hpp>    // host_memory
 #include <locus/runtime/threads.hpp>        // thread_limit

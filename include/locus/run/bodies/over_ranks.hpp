@@ -3,11 +3,12 @@
 #pragma once
 #include <vector>  // vector
 
-#include <locus/plan/halo.hpp>       // each_halo_part
-#include <locus/run/copy_value.hpp>  // copy_value, join_queues
-#include <locus/run/events.hpp>      // begin_collective
-#include <locus/run/move_part.hpp>   // move_part
-#include <locus/run/over_ranks.hpp>  // the declarations
+#include <locus/plan/halo.hpp>             // each_halo_part
+#include <locus/run/copy_value.hpp>        // copy_value, join_queues
+#include <locus/run/events.hpp>            // begin_collective
+#include <locus/run/move_part.hpp>         // move_part
+#include <locus/run/over_ranks.hpp>        // the declarations
+#include <locus/runtime/gather_limit.hpp>  // get_gather_limit
 
 LOCUS_COLD_BEGIN
 
