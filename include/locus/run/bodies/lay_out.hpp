@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/lay_out.hpp declares.
 #pragma once
+#include <locus/run/copy_value.hpp>      // goes_between_ranks
 #include <locus/run/lay_out.hpp>         // the declarations
 #include <locus/run/write_directly.hpp>  // may_write_directly, is_written
 
