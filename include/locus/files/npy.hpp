@@ -201,7 +201,7 @@ LOCUS_FUNCTION npy_array parse_npy(std::string_view where, byte_block file);
 /// A .npy file of which rows are read.
 class npy_rows {
  public:
-  /// fails: bad_file, as parse_npy
+  /// fails: bad_file, as parse_npy, and for a number, which has no rows
   explicit npy_rows(std::string_view path);
   std::vector<std::int64_t> const& extents() const { return all_.extents; }
   /// means: rows [begin, end) of the first axis

@@ -136,7 +136,7 @@ Tensor<T, Dextents<Rank>, Rows> read_npy(std::string_view path,
   Tensor<T, Dextents<Rank>, CpuDevice> mine(Dextents<Rank>{});
   ranks::on_each([&] {
     detail::npy_rows const file(path);
-    std::int64_t const n = file.extents().empty() ? 0 : file.extents()[0];
+    std::int64_t const n = file.extents()[0];
     place const at = runtime::place_now(Rows::value);
     mine = file.read(at.piece_begin(n, 0), at.piece_begin(n, at.local_count()))
                .template to_tensor<T, Rank>(where);

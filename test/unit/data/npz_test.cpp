@@ -189,6 +189,11 @@ TEST_CASE("headers of every version, columns first and the other byte order are 
   CHECK(message_of<bad_file>([&] {
           data::read_npy_rows<float, 2>(path, 0, 1);
         }).find("expected rows one after another, found columns") != std::string::npos);
+  write_bytes(path, npy_text("{'descr': '<f4', 'fortran_order': False, 'shape': ()}",
+                             raw(std::vector<float>{7})));
+  CHECK(message_of<bad_file>([&] {
+          data::read_npy_rows<float, 1>(path, 0, 0);
+        }).find("expected an array with rows, found a number") != std::string::npos);
   std::string const whole = npy_text("{'descr': '<f4', " + tail, raw(six));
   for (std::size_t const left :
        {std::size_t(3), std::size_t(11), std::size_t(40), whole.size() - 1}) {

@@ -240,12 +240,14 @@ LOCUS_FUNCTION npy_rows::npy_rows(std::string_view path) : file_(path) {
   header_ = read_npy_header(path, first);
   all_.name = path, all_.type = header_.type, all_.extents = header_.extents;
   require_npy_size(all_, file_.size() - header_.begin);
+  if (all_.extents.empty())
+    npy_parser(path, {}).fail("an array with rows", "a number", "read it with read_npy<T, 0>");
 }
 
 LOCUS_FUNCTION npy_array npy_rows::read(std::int64_t begin, std::int64_t end) const {
   npy_array part;
   part.name = all_.name, part.type = all_.type, part.extents = all_.extents;
-  std::int64_t const n = part.extents.empty() ? 0 : part.extents[0];
+  std::int64_t const n = part.extents[0];
   if (begin < 0 || end < begin || end > n) {
     message text;
     throw shape_error(text << "locus: " << shown(part.name).view() << ": rows " << begin << " to "
