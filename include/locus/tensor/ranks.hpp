@@ -5,9 +5,8 @@
 #include <exception>  // exception_ptr
 #include <string>     // string
 
-#include <locus/backend/devices.hpp>            // find_device
+#include <locus/collective/local.hpp>           // copy_local
 #include <locus/collective/rank_functions.hpp>  // share_from_first
-#include <locus/machine/copies.hpp>             // copy
 #include <locus/tensor/eval.hpp>                // Tensor
 
 namespace locus {
@@ -27,23 +26,19 @@ consteval bool require_rows() {
   return ok;
 }
 
-/// means: the bytes between host memory and the pieces of a tensor, in the order of its rows
+/// means: copies the rows of the pieces of this rank, in order, to host memory or from there
 template <class X>
 void copy_rows(X& x, void* host_rows, bool to_host) {
-  tensor_block& b = *x.block.get();
-  logical_device& host = runtime::find_device(cpu(0));
-  char* at = static_cast<char*>(host_rows);
+  tensor_block const& b = *x.block.get();
+  char* rows = static_cast<char*>(host_rows);
   for (int r = 0; r < b.where.local_count(); ++r) {
     piece const& p = b.pieces[r];
     auto const bytes = static_cast<std::int64_t>(p.bytes);
-    if (bytes == 0) continue;
-    logical_device& d = runtime::find_device(b.where.at(r));
-    step_record const record{-1, "the rows of a rank", d.name};
-    stamp const done = to_host
-                           ? runtime::copy(host, at, d, p.data, bytes, queue_kind::compute, record)
-                           : runtime::copy(d, p.data, host, at, bytes, queue_kind::compute, record);
-    runtime::synchronize(done);
-    at += bytes;
+    if (to_host)
+      internal::copy_local(cpu(0), rows, b.where.at(r), p.data, bytes, "the rows of a rank");
+    else
+      internal::copy_local(b.where.at(r), p.data, cpu(0), rows, bytes, "the rows of a rank");
+    rows += bytes;
   }
 }
 
