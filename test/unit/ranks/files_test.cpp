@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays in files over ranks: each rank reads its own rows, rank 0 writes; what one rank cannot read
 // ends on all.
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include <locus/files/npz.hpp>
@@ -15,13 +13,7 @@ using namespace rank_tests;
 
 namespace {
 
-struct own_folder {
-  std::string const path = [] {
-    char name[] = "/tmp/locus-ranks-XXXXXX";
-    return std::string(mkdtemp(name));
-  }();
-  ~own_folder() { std::filesystem::remove_all(path); }
-} const folder;
+own_folder const folder;
 
 }  // namespace
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function on several ranks, with the replicas of each, beside the same function on one.
 #pragma once
+#include <cstdlib>
 #include <doctest/doctest.h>
+#include <filesystem>
+#include <string>
 
 #include <locus/testing/count.hpp>
 #include <locus/testing/ranks.hpp>
@@ -14,6 +17,17 @@ using doubles = std::vector<double>;
 /// the replicas of each rank: 0 is a rank without GPUs, whose replica is its CPU
 inline std::vector<std::vector<int>> const layouts = {
     {0}, {2}, {0, 0}, {1, 1}, {3, 1}, {0, 2, 1}, {2, 0, 0, 3}, {0, 0, 0, 0}};
+
+/// a folder for the files of a test, made and removed by the parent of the ranks
+struct own_folder {
+  std::string const path = [] {
+    char name[] = "/tmp/locus-ranks-XXXXXX";
+    return std::string(mkdtemp(name));
+  }();
+  own_folder() = default;
+  own_folder(own_folder const&) = delete;
+  ~own_folder() { std::filesystem::remove_all(path); }
+};
 
 inline std::string written(std::vector<int> const& layout) {
   std::string text = "GPUs of the ranks:";

@@ -2,8 +2,6 @@
 // Training over ranks: losses, metrics and predictions are those of one process; a checkpoint has no
 // number of ranks; rank 0 writes, and all ranks stop together.
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -17,14 +15,7 @@ using namespace rank_tests;
 
 namespace {
 
-/// a folder for the files of the test, made and removed by the parent of the ranks
-struct own_folder {
-  std::string const path = [] {
-    char name[] = "/tmp/locus-ranks-XXXXXX";
-    return std::string(mkdtemp(name));
-  }();
-  ~own_folder() { std::filesystem::remove_all(path); }
-} const here;
+own_folder const here;
 std::string const& folder = here.path;
 std::string const saved = folder + "/run.npz", rows_of_epochs = folder + "/epochs.csv";
 

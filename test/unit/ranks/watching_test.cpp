@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log and the trace of each rank: devices with the number of the rank, a file for each rank.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -28,8 +27,8 @@ bool has(std::string const& text, std::string_view part) {
 }  // namespace
 
 TEST_CASE("log lines name the rank, and each rank writes files of its own") {
-  char name[] = "/tmp/locus-ranks-XXXXXX";
-  std::string const folder = mkdtemp(name);
+  own_folder const here;
+  std::string const& folder = here.path;
   auto const job = [&] {
     debugging::start_trace(folder + "/trace.json");
     debugging::set_log_device_placement(true);
@@ -62,12 +61,11 @@ TEST_CASE("log lines name the rank, and each rank writes files of its own") {
     CHECK(has(trace, "reduce"));
   }
   CHECK_FALSE(std::filesystem::exists(folder + "/log.json"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("lines on stderr begin with the number of the rank") {
-  char name[] = "/tmp/locus-ranks-XXXXXX";
-  std::string const folder = mkdtemp(name);
+  own_folder const here;
+  std::string const& folder = here.path;
   auto const ends = testing::on_ranks(2, [&] {
     std::string const path = folder + "/" + std::to_string(ranks::rank());
     if (!std::freopen(path.c_str(), "w", stderr)) return doubles{-1};
@@ -78,5 +76,4 @@ TEST_CASE("lines on stderr begin with the number of the rank") {
   });
   for (testing::rank_end const& e : ends) CHECK(e.error == "");
   for (std::string const r : {"0", "1"}) CHECK(has(text_of(folder + "/" + r), "[" + r + "] "));
-  std::filesystem::remove_all(folder);
 }
