@@ -166,6 +166,14 @@ TEST_CASE("the deadline and the check of ranks are read from the environment") {
   has(ends[0].error, "LOCUS_CHECK_RANKS");
 }
 
+TEST_CASE("a program has at most 8191 ranks") {
+  CHECK_THROWS_WITH_AS(internal::join_ranks(testing::detail::carrier_of_bytes, 0, 8192),
+                       "locus: a program of 8192 ranks; it has at most 8191, of up to 8 replicas "
+                       "each: start fewer ranks with more GPUs",
+                       configuration_error);
+  CHECK(runtime::this_rank.ranks == 1);
+}
+
 TEST_CASE("on_ranks refuses a process whose devices are in use; a process is in one world") {
   auto const ends = testing::on_ranks(1, [] {
     doubles out;

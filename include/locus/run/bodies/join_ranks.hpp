@@ -16,6 +16,13 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
                                    << runtime::ranks_by->name
                                    << "; a program has one world at a time");
   }
+  constexpr int most = 0xffff / max_devices;  // a device list counts replicas in 16 bits
+  if (ranks > most) {
+    message text;
+    throw configuration_error(text << "locus: a program of " << ranks << " ranks; it has at most "
+                                   << most << ", of up to " << max_devices
+                                   << " replicas each: start fewer ranks with more GPUs");
+  }
   runtime::this_rank = {rank, ranks, 0, 0};  // files of a log that begins now have its number
   try {
     int const replicas = runtime::visible_gpus().size();
