@@ -30,15 +30,13 @@ struct tally {
 
  private:
   constexpr tally& add(tally const& o, int sign) {
-    std::int64_t* const mine[] = {&launches,         &copies,        &bytes_moved,    &all_reduces,
-                                  &other_reductions, &bytes_reduced, &fallbacks,      &reused,
-                                  &bytes_reused,     &unfused,       &halo_exchanges, &sent,
-                                  &received};
-    std::int64_t const of[] = {o.launches,         o.copies,        o.bytes_moved,    o.all_reduces,
-                               o.other_reductions, o.bytes_reduced, o.fallbacks,      o.reused,
-                               o.bytes_reused,     o.unfused,       o.halo_exchanges, o.sent,
-                               o.received};
-    for (int k = 0; k < 13; ++k) *mine[k] += sign * of[k];
+    constexpr std::int64_t tally::* counts[] = {
+        &tally::launches,    &tally::copies,           &tally::bytes_moved,
+        &tally::all_reduces, &tally::other_reductions, &tally::bytes_reduced,
+        &tally::fallbacks,   &tally::reused,           &tally::bytes_reused,
+        &tally::unfused,     &tally::halo_exchanges,   &tally::sent,
+        &tally::received};
+    for (auto const count : counts) this->*count += sign * o.*count;
     return *this;
   }
 };
