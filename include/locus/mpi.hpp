@@ -10,30 +10,27 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <chrono>              // duration
-#include <climits>             // INT_MAX
-#include <condition_variable>  // condition_variable
-#include <csignal>             // signal
-#include <cstdio>              // fputs
-#include <exception>           // uncaught_exceptions
-#include <functional>          // function
-#include <list>                // list
-#include <memory>              // unique_ptr
-#include <mutex>               // mutex
-#include <string>              // string
-#include <thread>              // thread
-#include <vector>              // vector
+#include <climits>     // INT_MAX
+#include <csignal>     // signal
+#include <cstdio>      // fputs
+#include <exception>   // uncaught_exceptions
+#include <functional>  // function
+#include <list>        // list
+#include <memory>      // unique_ptr
+#include <string>      // string
+#include <vector>      // vector
 
-#include <locus/core/clock.hpp>       // seconds_now
-#include <locus/run/join_ranks.hpp>   // join_ranks
-#include <locus/runtime/signals.hpp>  // without_signals
-#include <locus/runtime/threads.hpp>  // thread_limit
+#include <locus/core/clock.hpp>               // seconds_now
+#include <locus/run/join_ranks.hpp>           // join_ranks
+#include <locus/runtime/blocking_caller.hpp>  // blocking_caller
+#include <locus/runtime/signals.hpp>          // without_signals
+#include <locus/runtime/threads.hpp>          // thread_limit
 
 namespace locus::mpi {
 
 namespace detail {
 
-/// What a rank says of itself on the communicator for questions.
+/// One message on the communicator for questions: the last collective of a rank.
 struct letter {
   bool asks = false;  // the receiver answers
   int pid = 0;
@@ -50,63 +47,13 @@ struct letter_heard {
   double when = -1;
 };
 
-/// A thread that makes blocking calls of MPI. For large messages they are twice as quick as calls that
-/// can be tested. The thread that waits for it keeps the deadline.
-class blocking_caller {
- public:
-  blocking_caller() : thread_([this] { loop(); }) {}
-  blocking_caller(blocking_caller const&) = delete;
-  /// of an idle thread: where a call does not end, end_ranks ends the process
-  ~blocking_caller() {
-    {
-      std::lock_guard const hold(lock_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  void start(std::function<int()> call) {
-    std::lock_guard const hold(lock_);
-    call_ = std::move(call), busy_ = true;
-    changed_.notify_all();
-  }
-  /// means: waits for the call, at most `seconds`     false: it has not ended
-  bool wait(double seconds, int& code) {
-    std::unique_lock hold(lock_);
-    if (!changed_.wait_for(hold, std::chrono::duration<double>(seconds), [&] { return !busy_; }))
-      return false;
-    code = code_;
-    return true;
-  }
-
- private:
-  void loop() {
-    std::unique_lock hold(lock_);
-    for (;;) {
-      changed_.wait(hold, [&] { return busy_ || ends_; });
-      if (ends_) return;
-      hold.unlock();
-      int const code = call_();
-      hold.lock();
-      code_ = code, busy_ = false;
-      changed_.notify_all();
-    }
-  }
-  std::mutex lock_;
-  std::condition_variable changed_;
-  std::function<int()> call_;
-  int code_ = MPI_SUCCESS;
-  bool busy_ = false, ends_ = false;
-  std::thread thread_;  // the last: it uses the others
-};
-
-/// What the carrier needs of MPI: two communicators of its own, and the hosts of the ranks.
+/// The state of the carrier: two communicators of its own, the hosts of the ranks, letters.
 struct world_state {
   MPI_Comm comm = MPI_COMM_NULL, questions = MPI_COMM_NULL;
   int rank = 0, ranks = 1, local_rank = 0, local_ranks = 1;
-  bool one_thread = false;                    // only the thread that made the world may call MPI
-  bool any_thread = false;                    // several threads may call MPI at once
-  std::unique_ptr<blocking_caller> blocking;  // made for the first large message
+  bool one_thread = false;  // only the thread that made the world may call MPI
+  bool any_thread = false;  // several threads may call MPI at once
+  std::unique_ptr<runtime::blocking_caller> blocking;  // made for the first large message
   pthread_t thread{};
   std::vector<std::string> hosts;   // [rank]
   std::vector<letter_heard> heard;  // [rank]
@@ -237,7 +184,7 @@ inline constexpr std::int64_t large_message = 64 << 10;  // units: bytes
 inline runtime::rank_failure call_blocking(std::function<int()> call, double seconds) {
   if (!state.blocking) {
     runtime::without_signals const for_the_program;
-    state.blocking = std::make_unique<blocking_caller>();
+    state.blocking = std::make_unique<runtime::blocking_caller>();
   }
   double const begin = seconds_now();
   state.blocking->start(std::move(call));
@@ -515,7 +462,7 @@ class world {
   int replicas() const { return runtime::place_now(Ranks<AllGpus>::value).global_count(); }
 
  private:
-  /// What a rank tells the others first.
+  /// The first message of a rank: its host and its processors.
   struct origin {
     char host[MPI_MAX_PROCESSOR_NAME]{};
     cpu_set_t processors;
