@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run calls for values over ranks: a table, so that a program without a carrier compiles
-// none of these functions.
+// The functions that a run calls for values over ranks, as a table: a program without a carrier
+// compiles none of them.
 #pragma once
 #include <locus/core/hooks.hpp>                   // over_ranks
 #include <locus/runtime/collective_settings.hpp>  // reduction_order
@@ -44,13 +44,14 @@ struct rank_functions {
 
 namespace locus::internal {
 
-/// means: `mine` is true on some rank, on all ranks
-/// fails: collective_error, as all that follows
+/// means: `mine` is true on some rank
+/// fails: collective_error
 inline bool some_rank_says(bool mine) {
   if (!runtime::over_ranks) return mine;
   std::int64_t before = 0;
   return runtime::over_ranks->tell("a vote", mine, before) > 0;
 }
+/// means: `mine` is true on all ranks
 inline bool all_ranks_say(bool mine) { return !some_rank_says(!mine); }
 /// means: every rank gets the bytes of rank 0; each calls with the same number of bytes
 inline void share_from_first(std::string_view what, void* data, std::int64_t bytes) {

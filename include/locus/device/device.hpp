@@ -94,9 +94,9 @@ class device_list {
   }
   /// the list has devices of each rank
   constexpr bool is_over_ranks() const { return over_ranks_; }
-  constexpr device_list over_ranks(bool on = true) const {
+  constexpr device_list over_ranks() const {
     device_list all = *this;
-    all.over_ranks_ = on;
+    all.over_ranks_ = true;
     return all;
   }
   /// means: the same list over ranks, with `before` devices on the ranks before this one and `total`

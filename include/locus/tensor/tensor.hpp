@@ -274,6 +274,7 @@ class Tensor : public tensor_base {
   /// units: elements of the whole value
   std::int64_t size() const { return live().extents.size(); }
   /// means: the device of a replica, also where the type leaves it open; and the number of replicas
+  ///        of this rank
   locus::device device(int replica = 0) const { return live().where.at(replica); }
   int replica_count() const { return live().where.local_count(); }
   /// means: the address of a replica's elements; host code may not read it on a GPU

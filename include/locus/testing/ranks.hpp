@@ -20,7 +20,7 @@
 
 namespace locus::testing {
 
-/// What a rank returned, or how it ended.
+/// The result of a rank, or its end.
 struct rank_end {
   std::vector<double> numbers;  // that the function returned
   std::string error;            // the text of its exception

@@ -75,11 +75,12 @@ class Network {
   /// every weight, in the order of the layers; the weights of link k begin at first(k)
   std::vector<parameter_type*> const& parameters() const { return parameters_; }
   int first(int link) const { return first_[link]; }
-  /// means: its weights lie on several ranks
+  /// means: the weights lie on several ranks
   bool is_over_ranks() const {
     return !parameters_.empty() &&
            runtime::lies_on_ranks(parameters_[0]->value.block->where.devices);
   }
+  /// units: replicas of all ranks
   int replica_count() const {
     return parameters_.empty() ? 1 : parameters_[0]->value.block->where.global_count();
   }

@@ -74,7 +74,7 @@ struct crossing_of_ranks {
     return {&runtime::find_device(from.at(r)), at, me.from, r};
   }
   copy_side on_host(local_value const* at) { return {&host, at}; }
-  // ---- what a rank has, as bytes for the carrier ----
+  // ---- the values of this rank, as bytes for the carrier ----
   /// rank 0: the whole value, dense
   void* pack_whole() {
     local_value const& value = run.value(me.from, 0);
