@@ -36,7 +36,7 @@ struct tally {
         &tally::fallbacks,   &tally::reused,           &tally::bytes_reused,
         &tally::unfused,     &tally::halo_exchanges,   &tally::sent,
         &tally::received};
-    for (auto const count : counts) this->*count += sign * o.*count;
+    for (member const count : counts) this->*count += sign * o.*count;
     return *this;
   }
 };
