@@ -30,7 +30,8 @@ struct tally {
 
  private:
   constexpr tally& add(tally const& o, int sign) {
-    constexpr std::int64_t tally::* counts[] = {
+    using member = std::int64_t tally::*;  // nvcc misprints the direct form
+    constexpr member counts[] = {
         &tally::launches,    &tally::copies,           &tally::bytes_moved,
         &tally::all_reduces, &tally::other_reductions, &tally::bytes_reduced,
         &tally::fallbacks,   &tally::reused,           &tally::bytes_reused,
