@@ -54,8 +54,9 @@ struct collective_flight {
 
 class communicator_set {
  public:
-  device_list list;  // [rank]
-  int ranks = 0;
+  device_list list;         // [rank]
+  int ranks = 0;            // of this process
+  int before = 0, all = 0;  // NCCL's ranks in the processes before this one, and in all
   logical_device* on[max_devices]{};
   void* comm[max_devices]{};
   runtime::nccl_api const* api = nullptr;
@@ -73,6 +74,7 @@ class communicator_set {
   /// ends all communicators and throws     fails: always, with collective_error
   [[noreturn, gnu::cold]] void fail(collective_name const& name, int rank, std::string_view cause,
                                     int code, double seconds, std::string_view more = {});
+  bool joins_processes() const { return list.is_over_ranks(); }
   /// NCCL's text for its last failure
   std::string_view text_of_error() const;
   bool is_broken() const { return __atomic_load_n(&broken, __ATOMIC_ACQUIRE); }

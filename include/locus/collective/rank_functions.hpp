@@ -36,6 +36,10 @@ struct rank_functions {
   /// means: each rank tells a number: before = the sum of those of the ranks before this one
   ///        returns: the sum of all
   std::int64_t (*tell)(std::string_view operation, std::int64_t mine, std::int64_t& before);
+  /// means: all ranks begin a collective that another library carries
+  void (*meet)(std::string_view operation, std::int64_t bytes);
+  /// means: such a collective has failed: later collectives between ranks fail, with this text
+  void (*give_up)(std::string_view text);
   /// means: data = the bytes of rank 0
   void (*share)(std::string_view operation, void* data, std::int64_t bytes);
 };

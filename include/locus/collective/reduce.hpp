@@ -89,12 +89,17 @@ class replica_reducer {
 
   /// one operation of NCCL computes the all-reduce
   bool is_direct(reduction_job const& j) const;
+  /// it does so over ranks. Their other reductions go through the host
+  bool is_direct_over_ranks(reduction_job const& j) const {
+    return t_.has_nccl_among_ranks() && is_direct(j);
+  }
   /// ncclReduce computes the reduction to one replica
   bool reduces_directly(reduction_job const& j) const {
     return t_.how == collective_algorithm::nccl && is_direct(j);
   }
-  /// the algorithm in words, for the log
+  /// the algorithm of a reduction to one place in words, for the log; of an all-reduce
   text_buffer<80> describe(reduction_job const* j) const;
+  text_buffer<80> describe_all_reduce(reduction_job const* j) const;
   /// the queue of these all-reduces: the communication queue, unless a kernel of locus takes part
   queue_kind queue_of(reduction_job const* jobs, int n) const;
   // ---- scratch memory of a job on each replica's device ----
@@ -104,6 +109,9 @@ class replica_reducer {
   std::int64_t scratch_of_all_reduce(reduction_job const& j, int r) const;
   /// through the host: the sum, and each term that is not in host memory
   std::int64_t host_scratch(reduction_job const& j) const;
+  std::int64_t host_scratch_of_all_reduce(reduction_job const& j) const {
+    return is_direct_over_ranks(j) ? 0 : host_scratch(j);
+  }
 
   /// every replica gets the result
   void all_reduce(reduction_job* jobs, int n);
@@ -135,6 +143,7 @@ class replica_reducer {
   void fold_cards(reduction_job const& j);
 
   // ---- NCCL ----
+  /// over ranks it carries the jobs that are direct
   [[gnu::cold]] void all_reduce_by_nccl(reduction_job* jobs, int n);
   [[gnu::cold]] void reduce_by_nccl(reduction_job const& j, int root, void* out);
 

@@ -6,10 +6,10 @@
 #include <locus/collective/choice.hpp>       // collective_algorithm
 #include <locus/core/macros.hpp>             // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/runtime/collective_settings.hpp>  // chosen_for_collectives, collective_choices, reduction_order
-#include <locus/runtime/nccl_api.hpp>  // nccl_api
-#include <locus/runtime/ranks.hpp>     // lies_on_ranks
-#include <locus/watch/event.hpp>       // log_line
-#include <locus/watch/log.hpp>         // warn
+#include <locus/runtime/nccl_api.hpp>    // nccl_api
+#include <locus/runtime/rank_cards.hpp>  // nccl_numbers_of
+#include <locus/watch/event.hpp>         // log_line
+#include <locus/watch/log.hpp>           // warn
 
 LOCUS_COLD_BEGIN
 
@@ -76,6 +76,8 @@ struct replica_topology {
   int first[max_devices]{};  // [rank]: the replica whose device represents the card
   collective_algorithm how = collective_algorithm::nothing;
   reduction_order order = reduction_order::fast;
+  runtime::nccl_numbers numbers{};  // over ranks: those of the cards of all ranks
+  bool shares_cards = false;        // some card has several replicas; over ranks, of any rank
 
   bool is_first(int r) const { return rank[r] >= 0 && first[rank[r]] == r; }
   int on_card(int p) const;
@@ -84,6 +86,8 @@ struct replica_topology {
   bool uses_nccl() const {
     return how == collective_algorithm::nccl || how == collective_algorithm::hierarchical;
   }
+  /// over ranks: NCCL carries an all-reduce among the cards of all ranks
+  bool has_nccl_among_ranks() const { return numbers.all > 0; }
   /// the devices that represent their cards
   device_list representatives() const;
 };

@@ -100,13 +100,15 @@ class device_list {
     return all;
   }
   /// means: the same list over ranks, with `before` devices on the ranks before this one and `total`
-  ///        devices on all
-  constexpr device_list among(int before, int total) const {
+  ///        devices on all; own_count: each rank has its own number of devices, as of AllGpus
+  constexpr device_list among(int before, int total, bool own_count = false) const {
     device_list all = over_ranks();
+    all.own_count_ = own_count;
     all.before_ = static_cast<std::uint16_t>(before);
     all.total_ = static_cast<std::uint16_t>(total);
     return all;
   }
+  constexpr bool has_own_count() const { return own_count_; }
   /// units: devices on the ranks before this one
   constexpr int before() const { return before_; }
   /// units: devices of all ranks; before a run fills it in those of this rank
@@ -116,7 +118,7 @@ class device_list {
  private:
   std::uint64_t codes_ = 0;
   unsigned char size_ = 0;
-  bool balanced_ = false, over_ranks_ = false;
+  bool balanced_ = false, over_ranks_ = false, own_count_ = false;
   std::uint16_t before_ = 0, total_ = 0;  // over ranks, in a run
 };
 

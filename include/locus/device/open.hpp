@@ -16,7 +16,7 @@ struct rank_numbers {
   /// means: a list over ranks with its numbers: `here` are the devices of this rank. Each rank has
   ///        as many devices of a list as the type names; of AllGpus, its own number
   constexpr device_list number(device_list const& here, bool is_all_gpus) const {
-    if (is_all_gpus && ranks > 1) return here.among(gpus_before, all_gpus);
+    if (is_all_gpus && ranks > 1) return here.among(gpus_before, all_gpus, true);
     return here.among(rank * here.size(), ranks * here.size());
   }
 };

@@ -10,7 +10,8 @@ LOCUS_COLD_BEGIN
 namespace locus::internal {
 
 /// means: this process is rank `rank` of `ranks`, joined by a carrier. All ranks call it; each says
-///        how many GPUs it has
+///        how many GPUs it has, and on which cards: NCCL carries all-reduces among cards of all
+///        ranks if each rank has NCCL and no card belongs to two ranks
 /// fails: configuration_error, if it is a rank already, or for more than 8191 ranks; collective_error, if a rank does not come
 LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ranks);
 /// means: the process is one rank again; the carrier may end

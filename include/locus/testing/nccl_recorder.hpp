@@ -29,6 +29,7 @@ struct nccl_recorder_engine {
     recorder::now().enqueue(s, std::move(work), operand);
   }
   static void join(void* const* streams, int n) { recorder::now().join(streams, n); }
+  static void finish(void* const* streams, int n) { recorder::now().run_all_of(streams, n); }
 };
 }  // namespace detail
 

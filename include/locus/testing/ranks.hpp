@@ -31,6 +31,7 @@ struct rank_end {
 /// The options of on_ranks.
 struct rank_options {
   std::vector<int> gpus{};  // simulated GPUs of each rank; empty: none
+  int cards = 0;            // on which the GPUs of a rank lie; 0: each on its own
   bool adds = true;         // the carrier has an all_reduce of its own
   double seconds = 60;      // after which ranks that still run are killed
 };
@@ -159,7 +160,7 @@ template <class F>
   try {
     std::optional<simulated_gpus> cards;
     int const gpus = options.gpus.empty() ? 0 : options.gpus[std::size_t(sockets.rank)];
-    if (gpus > 0) cards.emplace(gpus);
+    if (gpus > 0) cards.emplace(gpus, runtime::simulated_options{.cards = options.cards});
     internal::join_ranks(options.adds ? carrier_that_adds : carrier_of_bytes, sockets.rank,
                          sockets.ranks);
     end.numbers = f();

@@ -65,6 +65,8 @@ class recorded_cards : public recorded_calls {
   void enqueue(void* s, std::function<void()> work, touched const& operand = {});
   /// means: a barrier: the next work of each stream runs after all work that these streams have now
   void join(void* const* streams, int n);
+  /// means: runs all work that these streams have now
+  void run_all_of(void* const* streams, int n);
 
  protected:
   explicit recorded_cards(recorder_options const& options);

@@ -2,18 +2,22 @@
 // NCCL without cards, by its rules: ranks, groups, nonblocking communicators, operations that meet
 // on the streams of all ranks. Mistakes that hang or spoil values with the real NCCL (calls that
 // differ among ranks, a buffer on another card, a missing rank) are errors here. Terms are added in
-// the order of a ring: the same bits on all ranks, and not in replica order.
+// the order of a ring: the same bits on all ranks, and not in replica order. Between the processes
+// of a program the carrier of its ranks brings the terms, when the group is issued.
 #pragma once
 #include <cstring>  // memcpy
 #include <utility>  // move
 
-#include <locus/core/array.hpp>        // dynamic_array
-#include <locus/core/error.hpp>        // message
-#include <locus/core/lock.hpp>         // mutex
-#include <locus/core/macros.hpp>       // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/core/shared.hpp>       // shared
-#include <locus/device/device.hpp>     // max_devices
-#include <locus/runtime/nccl_api.hpp>  // nccl_api
+#include <locus/core/array.hpp>                   // dynamic_array
+#include <locus/core/error.hpp>                   // message
+#include <locus/core/lock.hpp>                    // mutex
+#include <locus/core/macros.hpp>                  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/shared.hpp>                  // shared
+#include <locus/device/device.hpp>                // max_devices
+#include <locus/runtime/collective_settings.hpp>  // collective_deadline
+#include <locus/runtime/nccl_api.hpp>             // nccl_api
+#include <locus/runtime/rank_carrier.hpp>         // ranks_by
+#include <locus/runtime/ranks.hpp>                // this_rank
 
 LOCUS_COLD_BEGIN
 
@@ -59,7 +63,8 @@ struct nccl_mischief {
 
 /// Engine: int current(), int card_of_stream(void*), int card_of(void const*), void* reach(void* stream, void* p),
 /// void enqueue(void* stream, touched const& operand, Work), void join(void* const* streams, int n): the next work
-/// of each stream comes after all work that these streams have now.
+/// of each stream comes after all work that these streams have now; void finish(void* const* streams, int n): runs
+/// all work that these streams have.
 template <class Engine>
 class fake_nccl {
  public:
@@ -161,7 +166,10 @@ class fake_nccl {
   struct clique {
     std::uint64_t id = 0;
     int ranks = 0, joined = 0;
+    int first = -1, here = 0;  // the ranks of this process: [first, first + here)
+    dynamic_array<int> ends;   // [process]; empty: all ranks are in this one
     mutable bool aborted = false;
+    bool is_here(int rank) const { return rank >= first && rank < first + here; }
   };
   struct communicator {
     clique* ring = nullptr;
@@ -180,14 +188,19 @@ class fake_nccl {
   };
   /// One operation of all ranks; a send and its receive are one operation of two ranks.
   struct meeting {
-    call calls[max_devices]{};  // [rank]
-    int ranks = 0;
+    call calls[max_devices]{};  // [rank - the first of this process]
+    int ranks = 0, first = 0;   // all; the first of this process
     double scale = 1;
     clique const* ring = nullptr;
-    mutable dynamic_array<char> sent[max_devices];  // [rank]: the elements that it sends
+    bool is_pair = false;
+    std::size_t each = 0;              // bytes that a rank sends
+    mutable dynamic_array<char> sent;  // by rank 0, 1, ...; of a pair by the one that sends
     mutable dynamic_array<char> folded;
     mutable bool brought[max_devices]{};
     meeting() = default;
+    char* sent_by(int rank) const {
+      return sent.begin() + (is_pair ? 0 : static_cast<std::size_t>(rank) * each);
+    }
   };
 
   static communicator& at(void* comm) { return *static_cast<communicator*>(comm); }
@@ -221,7 +234,7 @@ class fake_nccl {
       if (c->id == number) ring = c;
     if (!ring) {
       ring = cliques_.push(new clique);
-      ring->id = number, ring->ranks = ranks;
+      ring->id = number, ring->ranks = ranks, ring->first = rank;
     }
     int const card = Engine::current();
     for (communicator* c : open_)
@@ -229,7 +242,7 @@ class fake_nccl {
     if (ring->ranks != ranks || rank >= ranks) return refuse("ranks do not fit");
     auto* const fresh = new communicator{ring, rank, card, mischief.polls};
     *comm = open_.push(fresh);
-    ++ring->joined, __atomic_add_fetch(&open_communicators, 1, __ATOMIC_RELAXED);
+    ++ring->joined, ++ring->here, __atomic_add_fetch(&open_communicators, 1, __ATOMIC_RELAXED);
     return 0;
   }
   int poll(communicator& c, int* state) {
@@ -298,11 +311,50 @@ class fake_nccl {
     bool initialises = false;
     for (communicator const* c : open_) initialises = initialises || c->polls > 0;
     if (fails) return group_.clear(), mischief.fail_with;
+    for (clique* c : cliques_)
+      if (int const code = meet_processes(*c); code != 0) return code;
     int const code = issue();
     if (code != 0) return code;
     if (!initialises && !mischief.groups_hang) return 0;
     set_waiting(1);
     return runtime::nccl_in_progress;
+  }
+
+  /// means: the processes of the program tell which ranks of a ring they have
+  int meet_processes(clique& ring) {
+    bool const is_new = ring.joined > 0 && ring.joined < ring.ranks && ring.ends.empty();
+    if (!is_new || ring.aborted || !runtime::ranks_by) return 0;
+    auto const processes = static_cast<std::size_t>(runtime::this_rank.ranks);
+    dynamic_array<int> mine;
+    dynamic_array<std::int64_t> bytes;
+    mine.resize(processes), bytes.resize(processes);
+    for (std::size_t k = 0; k < processes; ++k) bytes[k] = std::int64_t((k + 1) * sizeof(int));
+    mine[static_cast<std::size_t>(runtime::this_rank.rank)] = ring.here;
+    if (int const code =
+            carried(runtime::ranks_by->all_gather(mine.begin(), bytes.begin(), limit())))
+      return code;
+    int end = 0;
+    for (int const n : mine) ring.ends.push(end += n);
+    if (end != ring.ranks) return refuse("a rank is missing");
+    ring.joined = end;
+    return 0;
+  }
+  static double limit() {
+    return runtime::collective_deadline(&runtime::collective_deadlines::steady);
+  }
+  int carried(runtime::rank_failure const& f) {
+    if (f.code == runtime::rank_success) return 0;
+    last_ = message{};
+    last_ << "the carrier of the ranks: "
+          << (f.code == runtime::rank_late ? "a rank is late" : "a rank has ended");
+    if (f.rank >= 0) last_ << ", rank " << f.rank;
+    return runtime::nccl_remote_error;
+  }
+  /// means: the terms of the ranks in other processes
+  int bring_terms(meeting const& m) {
+    dynamic_array<std::int64_t> ends;
+    for (int const e : m.ring->ends) ends.push(std::int64_t(e) * std::int64_t(m.each));
+    return carried(runtime::ranks_by->all_gather(m.sent.begin(), ends.begin(), limit()));
   }
 
   /// means: matches the k-th operation of each rank with the k-th of all other ranks, and issues
@@ -318,16 +370,21 @@ class fake_nccl {
       clique const* const ring = at(first.comm).ring;
       auto m = shared<meeting>::make(meeting());
       auto& now = const_cast<meeting&>(*m);
-      now.ring = ring, now.ranks = ring->ranks;
+      now.ring = ring, now.ranks = ring->ranks, now.first = ring->first;
       if (first.op >= runtime::nccl_first_made)
         now.scale = scales_[static_cast<std::size_t>(first.op - runtime::nccl_first_made)];
       bool const pair = first.what == nccl_call::send || first.what == nccl_call::receive;
+      now.is_pair = pair;
+      now.each = first.bytes() * static_cast<std::size_t>(
+                                     first.what == nccl_call::reduce_scatter ? ring->ranks : 1);
+      now.sent.resize(now.each * static_cast<std::size_t>(pair ? 1 : ring->ranks));
       used[i] = true;
-      now.calls[first.rank()] = first;
-      unsigned seen = 1u << first.rank();
+      auto const slot = [&](call const& c) { return c.rank() - ring->first; };
+      now.calls[slot(first)] = first;
+      unsigned seen = 1u << slot(first);
       for (std::size_t k = i + 1; k < all.size(); ++k) {
         call const& c = all[k];
-        bool const theirs = !used[k] && at(c.comm).ring == ring && (seen >> c.rank() & 1) == 0;
+        bool const theirs = !used[k] && at(c.comm).ring == ring && (seen >> slot(c) & 1) == 0;
         bool const c_pair = c.what == nccl_call::send || c.what == nccl_call::receive;
         if (!theirs || c_pair != pair) continue;
         if (pair && (c.what == first.what || c.rank() != first.peer || c.peer != first.rank()))
@@ -335,12 +392,12 @@ class fake_nccl {
         if (c.count != first.count || c.type != first.type ||
             (!pair && (c.what != first.what || c.op != first.op || c.peer != first.peer)))
           return refuse_calls(first, c);
-        used[k] = true, seen |= 1u << c.rank();
-        now.calls[c.rank()] = c;
+        used[k] = true, seen |= 1u << slot(c);
+        now.calls[slot(c)] = c;
         if (pair) break;
       }
-      bool const complete = pair ? seen != (1u << first.rank()) || first.peer == first.rank()
-                                 : seen == (1u << ring->ranks) - 1;
+      bool const complete = pair ? seen != (1u << slot(first)) || first.peer == first.rank()
+                                 : seen == (1u << ring->here) - 1;
       if (!complete) {
         last_ = message{};
         last_ << name_of(first.what) << " of rank " << first.rank()
@@ -353,10 +410,9 @@ class fake_nccl {
       lock_guard hold(stuck_lock_);
       for (auto const& m : meetings) stuck_.push(const_cast<clique*>(m->ring));
     }
-    run(meetings);
-    return 0;
+    return run(meetings);
   }
-  void run(dynamic_array<shared<meeting>> const& meetings) {
+  int run(dynamic_array<shared<meeting>> const& meetings) {
     dynamic_array<void*> streams;
     for (auto const& m : meetings)
       for (call const& c : m->calls) {
@@ -373,12 +429,16 @@ class fake_nccl {
         void* const from = Engine::reach(c.stream, const_cast<void*>(c.send));
         Engine::enqueue(c.stream, {c.send, bytes, false}, [m, rank, from, bytes] {
           if (__atomic_load_n(&m->ring->aborted, __ATOMIC_ACQUIRE)) return;
-          m->sent[rank].resize(bytes);
-          if (bytes > 0) std::memcpy(m->sent[rank].begin(), from, bytes);
-          m->brought[rank] = true;
+          if (bytes > 0) std::memcpy(m->sent_by(rank), from, bytes);
+          m->brought[rank - m->first] = true;
         });
       }
     Engine::join(streams.begin(), static_cast<int>(streams.size()));
+    for (auto const& m : meetings) {
+      if (m->ring->ends.empty() || m->ring->aborted) continue;
+      Engine::finish(streams.begin(), static_cast<int>(streams.size()));
+      if (int const code = bring_terms(*m); code != 0) return code;
+    }
     for (auto const& m : meetings)
       for (call const& c : m->calls) {
         if (!c.comm) continue;
@@ -394,13 +454,14 @@ class fake_nccl {
             deliver(*m, rank, static_cast<char*>(to), bytes);
         });
       }
+    return 0;
   }
   static void deliver(meeting const& m, int rank, char* to, std::size_t bytes) {
-    for (int r = 0; r < m.ranks; ++r)  // the communicators may be destroyed already
+    for (int r = 0; r < max_devices; ++r)  // the communicators may be destroyed already
       if (m.calls[r].comm && !m.brought[r])
         throw bad_access(
             "locus: simulated NCCL ran before a rank had reached it; an event is missing");
-    call const& c = m.calls[rank];
+    call const& c = m.calls[rank - m.first];
     switch (c.what) {
     case nccl_call::all_reduce:
     case nccl_call::reduce: fold(m, c.count), std::memcpy(to, m.folded.begin(), bytes); break;
@@ -410,9 +471,9 @@ class fake_nccl {
       break;
     case nccl_call::all_gather:
       for (int r = 0; r < m.ranks; ++r)
-        std::memcpy(to + static_cast<std::size_t>(r) * c.bytes(), m.sent[r].begin(), c.bytes());
+        std::memcpy(to + static_cast<std::size_t>(r) * c.bytes(), m.sent_by(r), c.bytes());
       break;
-    default: std::memcpy(to, m.sent[c.peer].begin(), bytes);
+    default: std::memcpy(to, m.sent_by(c.peer), bytes);
     }
   }
   /// means: adds the terms of an element in ring order; those of chunk k begin with rank k + 1
@@ -424,7 +485,7 @@ class fake_nccl {
     bool const average = c.op == runtime::nccl_avg, whole = !is_floating(c.type);
     double const scale = average && !whole ? 1 / static_cast<double>(n) : m.scale;
     auto const term = [&](std::size_t r, std::size_t i) {
-      nccl_number v = load(c.type, m.sent[r].begin(), i);
+      nccl_number v = load(c.type, m.sent_by(static_cast<int>(r)), i);
       if (scale != 1) v.real *= rounded(c.type, scale);
       if (!whole) v.real = rounded(c.type, v.real);
       return v;

@@ -4,11 +4,12 @@
 #include <ctime>     // clock_gettime
 #include <unistd.h>  // usleep
 
-#include <locus/backend/cuda/streams.hpp>      // cuda_queue_of
-#include <locus/collective/communicators.hpp>  // the declarations
-#include <locus/collective/error.hpp>          // collective_error
-#include <locus/core/clock.hpp>                // seconds_now
-#include <locus/core/macros.hpp>               // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/backend/cuda/streams.hpp>       // cuda_queue_of
+#include <locus/collective/communicators.hpp>   // the declarations
+#include <locus/collective/error.hpp>           // collective_error
+#include <locus/collective/rank_functions.hpp>  // share_from_first
+#include <locus/core/clock.hpp>                 // seconds_now
+#include <locus/core/macros.hpp>                // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 
 LOCUS_COLD_BEGIN
 
@@ -57,9 +58,10 @@ LOCUS_FUNCTION void communicator_set::require_usable(collective_name const& name
   if (__atomic_load_n(&retired, __ATOMIC_ACQUIRE))
     text << " did not run: other communicators took the place of those that it had; run it again";
   else
-    text << " cannot run: its communicators failed before; call "
-            "collective::rebuild<Devices>(). It was: "
-         << why_.view();
+    text << " cannot run: its communicators failed before; "
+         << (joins_processes() ? "end this program, and start it again from its checkpoint"
+                               : "call collective::rebuild<Devices>()")
+         << ". It was: " << why_.view();
   throw collective_error(text, name.operation, name.bucket, -1, 0);
 }
 
@@ -159,6 +161,7 @@ LOCUS_FUNCTION double communicator_set::look(double now) {
 LOCUS_FUNCTION void communicator_set::rethrow() {
   lock_guard hold(words_);
   failed_.untold = false;
+  if (joins_processes() && runtime::over_ranks) runtime::over_ranks->give_up(why_.view());
   throw collective_error(why_, failed_.name.operation, failed_.name.bucket, failed_.rank,
                          failed_.seconds);
 }
@@ -172,6 +175,7 @@ LOCUS_FUNCTION void communicator_set::write(collective_name const& name, int ran
   if (name.bucket >= 0) text << " of bucket " << int(name.bucket);
   text << " over";
   for (int p = 0; p < ranks; ++p) text << " " << list[p];
+  if (joins_processes()) text << " and the cards of other ranks";
   text << " failed";
   if (rank >= 0) text << " at " << list[rank];
   text << ": " << cause;
@@ -181,7 +185,10 @@ LOCUS_FUNCTION void communicator_set::write(collective_name const& name, int ran
     if (!more.empty()) text << " (" << more << ")";
   }
   text << ", after " << std::int64_t(seconds * 1000) << " ms; ";
-  if (owned)
+  if (joins_processes())
+    text << "see what NCCL_DEBUG=INFO says; end this program, and start it again from its "
+            "checkpoint";
+  else if (owned)
     text << "its communicators were ended: see what NCCL_DEBUG=INFO says, then call "
             "collective::rebuild<Devices>()";
   else
@@ -326,7 +333,8 @@ LOCUS_FUNCTION void collective_watch::look_soon() {
 LOCUS_FUNCTION communicator_set* empty_set(replica_topology const& t,
                                            runtime::nccl_api const* api) {
   auto* const s = new communicator_set;
-  s->list = t.representatives(), s->ranks = t.ranks, s->api = api;
+  s->list = t.representatives(), s->ranks = s->all = t.ranks, s->api = api;
+  if (t.has_nccl_among_ranks()) s->before = t.numbers.before, s->all = t.numbers.all;
   for (int p = 0; p < t.ranks; ++p) s->on[p] = t.on[t.first[p]];
   runtime::forget_communicators = [] { communicators().forget(); };
   runtime::collective_report = report_collectives;
@@ -342,9 +350,13 @@ LOCUS_FUNCTION void init_communicators(communicator_set& s) {
   if (is_cuda) warn_of_blocking();
   bool const had_error = is_cuda && runtime::gpu_api->peek_error() != 0;  // of the program's
   double const begin = seconds_now();
-  runtime::nccl_id id{};
-  if (int const code = s.api->make_id(&id); code != 0)
-    s.fail(name, -1, "there is no unique id", code, seconds_now() - begin);
+  struct {
+    int code = 0;
+    runtime::nccl_id id{};
+  } told;  // by rank 0
+  if (s.before == 0) told.code = s.api->make_id(&told.id);
+  if (s.joins_processes()) internal::share_from_first("NCCL's unique id", &told, sizeof told);
+  if (told.code != 0) s.fail(name, -1, "there is no unique id", told.code, seconds_now() - begin);
   if (int const code = s.api->group_start(); code != 0)
     s.fail(name, -1, "a group cannot begin", code, seconds_now() - begin);
   int wrong = 0, at = -1;
@@ -352,7 +364,7 @@ LOCUS_FUNCTION void init_communicators(communicator_set& s) {
   for (int p = 0; p < s.ranks && wrong == 0; ++p) {
     nccl_card_scope const card(*s.on[p]);
     wrong = card.code() != 0 ? int(runtime::nccl_cuda_error)
-                             : s.api->init_rank(&s.comm[p], s.ranks, &id, p);
+                             : s.api->init_rank(&s.comm[p], s.all, &told.id, s.before + p);
     if (wrong == runtime::nccl_in_progress) wrong = 0;
     if (wrong != 0) at = p, why << s.text_of_error();
   }

@@ -176,7 +176,7 @@ LOCUS_FUNCTION void try_communicators(communicator_set& s) {
   std::int32_t sent[max_devices][2];
   for (int p = 0; p < s.ranks; ++p) {
     m.at[p] = runtime::allocate(*s.on[p], bytes, purpose);
-    sent[p][0] = p + 1, sent[p][1] = 1000 * (p + 1);
+    sent[p][0] = s.before + p + 1, sent[p][1] = 1000 * sent[p][0];
     runtime::copy(*s.on[p], m.at[p], host, sent[p], 8, queue_kind::compute, record);
     group.add({request_kind::all_reduce, p, m.at[p], m.at[p], 2, runtime::nccl_type::int32,
                runtime::nccl_sum, 0});
@@ -188,7 +188,7 @@ LOCUS_FUNCTION void try_communicators(communicator_set& s) {
     std::int32_t got[2]{};
     runtime::synchronize(
         runtime::copy(host, got, *s.on[p], m.at[p], 8, queue_kind::compute, record));
-    int const sum = s.ranks * (s.ranks + 1) / 2;
+    int const sum = s.all * (s.all + 1) / 2;
     if (got[0] == sum && got[1] == 1000 * sum) continue;
     lock_guard using_it(s.use);
     s.fail(name, p, "a sum of small integers came out wrong; try NCCL_P2P_DISABLE=1", 0, 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/ranks.hpp declares.
 #pragma once
-#include <vector>  // vector
+#include <utility>  // exchange
+#include <vector>   // vector
 
 #include <locus/collective/ranks.hpp>   // the declarations
 #include <locus/runtime/variables.hpp>  // checks_ranks
@@ -29,11 +30,18 @@ LOCUS_FUNCTION message& write_rank(message& text, int rank) {
   return text << "rank " << rank << " on " << std::string_view(runtime::ranks_by->host_of(rank));
 }
 
+/// means: a collective that belongs to no run
+struct no_run {
+  internal::rank_run before = std::exchange(internal::run_over_ranks, internal::rank_run{});
+  no_run() = default;
+  no_run(no_run const&) = delete;
+  ~no_run() { internal::run_over_ranks = before; }
+};
+
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void throw_failure(message const& text,
                                                           internal::rank_point const& mine,
                                                           int rank, double seconds) {
-  if (!ranks_so_far.failed) copy_text(ranks_so_far.failure, text.view().substr(0, 799));
-  ranks_so_far.failed = true;
+  internal::give_up_ranks(text.view());
   std::string_view operation = "a collective";
   for (std::string_view known : {"all_reduce", "reduce", "reduce_scatter", "broadcast", "scatter",
                                  "gather", "all_gather", "halo"})
@@ -149,10 +157,20 @@ LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all) {
   }
 }
 
+LOCUS_FUNCTION void begin_elsewhere(std::string_view operation, std::int64_t bytes) {
+  meet_ranks(point_of(operation, bytes));
+}
+
+LOCUS_FUNCTION void give_up_ranks(std::string_view text) {
+  if (!locus::detail::ranks_so_far.failed)
+    locus::detail::copy_text(locus::detail::ranks_so_far.failure, text.substr(0, 799));
+  locus::detail::ranks_so_far.failed = true;
+}
+
 LOCUS_FUNCTION std::int64_t tell_ranks(std::string_view operation, std::int64_t mine,
                                        std::int64_t& before) {
   std::vector<rank_point> all(static_cast<std::size_t>(runtime::this_rank.ranks));
-  run_over_ranks = {};
+  locus::detail::no_run const outside;
   rank_point point = point_of(operation, 0);
   point.said = mine;
   meet_ranks(point, all.data());
@@ -165,7 +183,7 @@ LOCUS_FUNCTION std::int64_t tell_ranks(std::string_view operation, std::int64_t 
 }
 
 LOCUS_FUNCTION void share_with_ranks(std::string_view operation, void* data, std::int64_t bytes) {
-  run_over_ranks = {};
+  locus::detail::no_run const outside;
   rank_point const mine = point_of(operation, bytes);
   meet_ranks(mine);
   if (bytes > 0)

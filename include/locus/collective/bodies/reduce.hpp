@@ -12,7 +12,7 @@ LOCUS_COLD_BEGIN
 namespace locus::internal {
 
 LOCUS_FUNCTION bool replica_reducer::is_direct(reduction_job const& j) const {
-  return t_.uses_nccl() && t_.order == reduction_order::fast &&
+  return (t_.uses_nccl() || t_.has_nccl_among_ranks()) && t_.order == reduction_order::fast &&
          j.type != runtime::nccl_type::none && nccl_op_for(j.op, j.type) >= 0;
 }
 
@@ -23,8 +23,17 @@ LOCUS_FUNCTION text_buffer<80> replica_reducer::describe(reduction_job const* j)
   return text;
 }
 
+LOCUS_FUNCTION text_buffer<80> replica_reducer::describe_all_reduce(reduction_job const* j) const {
+  if (!j || !is_direct_over_ranks(*j)) return describe(j);
+  text_buffer<80> text;
+  text << sentence(t_.shares_cards ? collective_algorithm::hierarchical
+                                   : collective_algorithm::nccl)
+       << " of all ranks";
+  return text;
+}
+
 LOCUS_FUNCTION queue_kind replica_reducer::queue_of(reduction_job const* jobs, int n) const {
-  bool beside = t_.how == collective_algorithm::nccl;
+  bool beside = !t_.shares_cards && (t_.uses_nccl() || t_.has_nccl_among_ranks());
   for (int k = 0; k < n; ++k)
     beside = beside && is_direct(jobs[k]) && jobs[k].scaled != scaling::divide_sum;
   return beside ? queue_kind::communication : queue_kind::compute;
@@ -53,8 +62,11 @@ LOCUS_FUNCTION void replica_reducer::all_reduce(reduction_job* jobs, int n) {
     return;
   }
   if (!t_.uses_nccl()) {
+    if (t_.has_nccl_among_ranks()) all_reduce_by_nccl(jobs, n);
     for (int k = 0; k < n; ++k)
-      if (jobs[k].count > 0 && folds_into_result())
+      if (is_direct_over_ranks(jobs[k]))
+        continue;
+      else if (jobs[k].count > 0 && folds_into_result())
         fold_on_host(jobs[k], jobs[k].outs[0]);
       else if (jobs[k].count > 0)
         send_back(jobs[k], fold_on_host(jobs[k]));
@@ -184,19 +196,23 @@ LOCUS_FUNCTION void replica_reducer::fold_cards(reduction_job const& j) {
 }
 
 LOCUS_FUNCTION void replica_reducer::all_reduce_by_nccl(reduction_job* jobs, int n) {
-  bool const cards = t_.how == collective_algorithm::hierarchical;
-  bool direct = true, any = false;
-  for (int k = 0; k < n; ++k) direct = direct && is_direct(jobs[k]), any = any || jobs[k].count > 0;
-  if (!any) return;
+  bool const cards = t_.shares_cards, over_ranks = t_.has_nccl_among_ranks();
+  bool direct = true;
+  std::int64_t bytes = 0;
+  for (int k = 0; k < n; ++k)
+    if (is_direct(jobs[k]) || !over_ranks)
+      direct = direct && is_direct(jobs[k]), bytes += jobs[k].bytes();
+  if (bytes == 0) return;
   runtime::running_scope const scope(&jobs[0].record);
   if (!direct) return all_reduce_in_segments(jobs, n);
+  if (over_ranks) runtime::over_ranks->meet("all_reduce by NCCL", bytes);
   communicator_set& set = communicators_for(t_, name_);
   nccl_group group(set, name_);
   queue_kind const queue = queue_of(jobs, n);
   wait_for_cards(queue);
   for (int k = 0; k < n; ++k) {
     reduction_job const& j = jobs[k];
-    if (j.count == 0) continue;
+    if (j.count == 0 || !is_direct(j)) continue;
     if (cards) fold_cards(j);
     bool const averages = !cards && j.scaled == scaling::multiply_terms;
     int const op = averages ? int(runtime::nccl_avg) : nccl_op_for(j.op, j.type);
@@ -209,7 +225,7 @@ LOCUS_FUNCTION void replica_reducer::all_reduce_by_nccl(reduction_job* jobs, int
   group.issue(queue);
   for (int k = 0; k < n; ++k) {
     reduction_job& j = jobs[k];
-    for (int p = 0; p < t_.ranks && j.count > 0; ++p)
+    for (int p = 0; p < t_.ranks && j.count > 0 && is_direct(j); ++p)
       if (queue == queue_kind::compute)
         spread(j, p, j.scaled == scaling::divide_sum);
       else

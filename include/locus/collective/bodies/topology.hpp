@@ -37,7 +37,7 @@ LOCUS_FUNCTION bool replica_topology::in_reach() const {
 LOCUS_FUNCTION device_list replica_topology::representatives() const {
   device_list all;
   for (int p = 0; p < ranks; ++p) all.push(on[first[p]]->name);
-  return all;
+  return has_nccl_among_ranks() ? all.among(numbers.before, numbers.all) : all;
 }
 
 LOCUS_FUNCTION replica_topology look_at(device_list const& devices,
@@ -72,6 +72,10 @@ LOCUS_FUNCTION replica_topology look_at(device_list const& devices,
       }
   }
   t.how = on_ranks ? collective_algorithm::over_ranks : choose(kind, has_nccl);
+  if (on_ranks && chosen.carrier == cross_device_ops::automatic)
+    t.numbers = runtime::nccl_numbers_of(devices);
+  t.shares_cards = t.how == collective_algorithm::hierarchical ||
+                   (t.has_nccl_among_ranks() && t.numbers.all != devices.total());
   return t;
 }
 

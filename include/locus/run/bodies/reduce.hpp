@@ -13,7 +13,9 @@ inline namespace LOCUS_RUN_MODE {
 
 /// for a trace: the card that does the work, or the host
 inline logical_device& carrier_of(replica_topology const& on) {
-  return on.in_reach() || on.uses_nccl() ? *on.on[0] : runtime::find_device(cpu(0));
+  return on.in_reach() || on.uses_nccl() || on.has_nccl_among_ranks()
+             ? *on.on[0]
+             : runtime::find_device(cpu(0));
 }
 inline std::int64_t bytes_of_terms(run_state const& run, transfer const& t) {
   return run.extents[t.from].size() * run.bytes_of_element(t.from);
@@ -70,9 +72,11 @@ LOCUS_FUNCTION void foresee_terms(run_state& run, transfer const& me) {
   replica_reducer const by(over, name_of_collective(me));
   reduction_job const job = describe_job(run, me);
   if (job.count == 0) return;
-  if (over.uses_nccl()) communicators_for(over, name_of_collective(me));
-  need_memory(run, runtime::find_device(cpu(0)), by.host_scratch(job));
   bool const all = me.how == transfer_kind::all_reduce;
+  if (over.uses_nccl() || (all && by.is_direct_over_ranks(job)))
+    communicators_for(over, name_of_collective(me));
+  need_memory(run, runtime::find_device(cpu(0)),
+              all ? by.host_scratch_of_all_reduce(job) : by.host_scratch(job));
   for (int r = 0; r < over.count; ++r) {
     logical_device& d = *over.on[r];
     if (!is_dense(run.value(me.from, r), run.extents[me.from].rank))
@@ -161,13 +165,14 @@ LOCUS_FUNCTION void reduce_bucket(run_state& run, short bucket) {
       wait_for_readers(run, *on.on[r], queue_kind::compute, {j.outs[r], j.bytes()}, *on.on[r]);
       j.scratch[r] = take_memory(run, *on.on[r], by.scratch_of_all_reduce(j, r));
     }
-    j.host_scratch = take_memory(run, runtime::find_device(cpu(0)), by.host_scratch(j));
+    j.host_scratch =
+        take_memory(run, runtime::find_device(cpu(0)), by.host_scratch_of_all_reduce(j));
   }
   event_scope scope;
   if (run.seen.watchers & runtime::event_watchers)
     begin_collective(scope, run, transfer_kind::all_reduce, tensors, over,
-                     by.describe(k > 0 ? &jobs[0] : nullptr).view(), bytes, carrier_of(on),
-                     by.queue_of(jobs.begin(), k));
+                     by.describe_all_reduce(k > 0 ? &jobs[0] : nullptr).view(), bytes,
+                     carrier_of(on), by.queue_of(jobs.begin(), k));
   by.all_reduce(jobs.begin(), k);
   k = 0;
   for (transfer const& t : run.plan.transfers)

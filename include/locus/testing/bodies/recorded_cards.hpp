@@ -151,6 +151,10 @@ LOCUS_FUNCTION void recorded_cards::join(void* const* streams, int n) {
     for (stamp const& s : reached) queues_->wait(queue_of(streams[i]), s);
 }
 
+LOCUS_FUNCTION void recorded_cards::run_all_of(void* const* streams, int n) {
+  for (int i = 0; i < n; ++i) queues_->synchronize(last_of(streams[i]));
+}
+
 // ---- work of streams ----
 
 class recorded_cards::opened {
