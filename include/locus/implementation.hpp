@@ -31,6 +31,7 @@
 #include <locus/backend/simulated/bodies/cards.hpp>      // backend/simulated/cards
 #include <locus/backend/simulated/bodies/fake_nccl.hpp>  // backend/simulated/fake_nccl
 #include <locus/backend/simulated/bodies/late_work.hpp>  // backend/simulated/late_work
+#include <locus/collective/bodies/cards_of_ranks.hpp>    // collective/cards_of_ranks
 #include <locus/collective/bodies/communicators.hpp>     // collective/communicators
 #include <locus/collective/bodies/group.hpp>             // collective/group
 #include <locus/collective/bodies/local.hpp>             // collective/local

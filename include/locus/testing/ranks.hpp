@@ -30,10 +30,11 @@ struct rank_end {
 
 /// The options of on_ranks.
 struct rank_options {
-  std::vector<int> gpus{};  // simulated GPUs of each rank; empty: none
-  int cards = 0;            // on which the GPUs of a rank lie; 0: each on its own
-  bool adds = true;         // the carrier has an all_reduce of its own
-  double seconds = 60;      // after which ranks that still run are killed
+  std::vector<int> gpus{};             // simulated GPUs of each rank; empty: none
+  int cards = 0;                       // on which the GPUs of a rank lie; 0: each on its own
+  void (*before)(int rank) = nullptr;  // runs in the process of a rank before it joins
+  bool adds = true;                    // the carrier has an all_reduce of its own
+  double seconds = 60;                 // after which ranks that still run are killed
 };
 
 namespace detail {
@@ -158,6 +159,7 @@ template <class F>
 [[noreturn]] void be_rank(F const& f, rank_options const& options, int report) {
   rank_end end;
   try {
+    if (options.before) options.before(sockets.rank);
     std::optional<simulated_gpus> cards;
     int const gpus = options.gpus.empty() ? 0 : options.gpus[std::size_t(sockets.rank)];
     if (gpus > 0) cards.emplace(gpus, runtime::simulated_options{.cards = options.cards});

@@ -232,3 +232,31 @@ TEST_CASE("a missing event is found among ranks, too") {
     CHECK(e.error != "");
   }
 }
+
+TEST_CASE("ranks that NCCL cannot join are named, with the remedy") {
+  auto const reason = [](auto const& change) {
+    return testing::on_ranks(3,
+                             [&change] {
+                               dynamic_array<runtime::rank_cards> all;
+                               all.resize(3);
+                               for (std::size_t r = 0; r < 3; ++r) {
+                                 all[r].gpus = 2, all[r].has_nccl = true;
+                                 for (std::size_t k = 0; k < 2; ++k)
+                                   all[r].identity[k] = 10 * r + k + 1;
+                               }
+                               change(all);
+                               if (ranks::rank() == 1)
+                                 throw error(locus::detail::reason_without_nccl(all));
+                               return doubles{};
+                             })[1]
+        .error;
+  };
+  CHECK(reason([](auto&) {}) == "");
+  CHECK(reason([](auto& all) { all[2].has_nccl = false; }) ==
+        "rank 2 on this computer has GPUs, and no NCCL of version 2.14 or later; install it there");
+  CHECK(reason([](auto& all) { all[2].gpus = 0, all[2].has_nccl = false; }) == "");
+  CHECK(
+      reason([](auto& all) { all[2].identity[1] = all[0].identity[0]; }) ==
+      "rank 0 on this computer and rank 2 on this computer use one GPU, which NCCL refuses; start "
+      "one rank on each host, or give each rank its own GPUs by CUDA_VISIBLE_DEVICES");
+}

@@ -1,101 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/join_ranks.hpp declares.
 #pragma once
-#include <algorithm>  // sort
-#include <utility>    // move
-
-#include <locus/collective/topology.hpp>  // nccl_of, facts_of_nccl
-#include <locus/core/environment.hpp>     // from_environment
-#include <locus/core/version.hpp>         // version_text
-#include <locus/machine/physical.hpp>     // physical
-#include <locus/run/join_ranks.hpp>       // the declarations
+#include <locus/core/version.hpp>    // version_text
+#include <locus/run/join_ranks.hpp>  // the declarations
 
 LOCUS_COLD_BEGIN
-
-namespace locus::detail {
-
-/// means: a hash of a card's place among all hosts, by the rules of NCCL: NCCL_HOSTID, where it is
-///        set, stands for the name of the host
-/// after: the FNV-1a hash
-LOCUS_FUNCTION std::uint64_t identity_of_card(logical_device const& d) {
-  if (!d.is_card() || !runtime::physical.cards[d.card].bus[0]) return 0;
-  char const* const named = from_environment("NCCL_HOSTID");
-  std::uint64_t hash = 14695981039346656037u;
-  for (std::string_view const text :
-       {std::string_view(named && *named ? named
-                                         : runtime::ranks_by->host_of(runtime::this_rank.rank)),
-        std::string_view(runtime::physical.cards[d.card].bus)})
-    for (char const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash | 1;
-}
-
-LOCUS_FUNCTION runtime::rank_cards cards_of_this_rank(int gpus) {
-  using runtime::rank_cards;
-  rank_cards mine;
-  mine.gpus = static_cast<signed char>(gpus < rank_cards::most ? gpus : int(rank_cards::most));
-  for (int k = 0; k < mine.gpus; ++k) {
-    logical_device const& d = runtime::find_device(gpu(k));
-    if (k == 0) mine.has_nccl = facts_of_nccl(nccl_of(d)).usable();
-    int first = 0;
-    while (runtime::find_device(gpu(first)).card != d.card) ++first;
-    mine.card_of[k] = static_cast<signed char>(first);
-    if (first == k) mine.identity[k] = identity_of_card(d);
-  }
-  return mine;
-}
-
-/// means: why NCCL cannot join the cards of these ranks; empty: it can
-LOCUS_FUNCTION message reason_without_nccl(dynamic_array<runtime::rank_cards> const& all) {
-  message why;
-  struct card {
-    std::uint64_t identity;
-    int rank;
-  };
-  dynamic_array<card> cards;
-  for (int r = 0; r < runtime::this_rank.ranks; ++r) {
-    runtime::rank_cards const& mine = all[static_cast<std::size_t>(r)];
-    if (mine.gpus > 0 && !mine.has_nccl) {
-      write_rank(why, r) << " has GPUs, and no NCCL of version 2.14 or later; install it there";
-      return why;
-    }
-    for (std::uint64_t const id : mine.identity)
-      if (id != 0) cards.push({id, r});
-  }
-  std::sort(cards.begin(), cards.end(), [](card const& a, card const& b) {
-    return a.identity != b.identity ? a.identity < b.identity : a.rank < b.rank;
-  });
-  for (std::size_t k = 1; k < cards.size(); ++k)
-    if (cards[k].identity == cards[k - 1].identity) {
-      write_rank(why, cards[k - 1].rank) << " and ";
-      write_rank(why, cards[k].rank)
-          << " use one GPU, which NCCL refuses; start one rank on each host, or give each rank its "
-             "own GPUs by CUDA_VISIBLE_DEVICES";
-      return why;
-    }
-  return why;
-}
-
-/// means: all ranks tell their cards; rank 0 warns where NCCL cannot join them
-LOCUS_FUNCTION void tell_cards(int gpus) {
-  using runtime::rank_cards;
-  dynamic_array<rank_cards> all;
-  dynamic_array<std::int64_t> ends;
-  all.resize(static_cast<std::size_t>(runtime::this_rank.ranks)), ends.resize(all.size());
-  for (std::size_t r = 0; r < ends.size(); ++r)
-    ends[r] = std::int64_t(r + 1) * std::int64_t(sizeof(rank_cards));
-  all[static_cast<std::size_t>(runtime::this_rank.rank)] = cards_of_this_rank(gpus);
-  internal::require_carried(
-      runtime::ranks_by->all_gather(all.begin(), ends.begin(), internal::seconds_for_ranks()),
-      internal::point_now());
-  message const why = reason_without_nccl(all);
-  log_line line;
-  if (why.view().empty())
-    runtime::cards_of_ranks().of = std::move(all), ++runtime::cards_of_ranks().version;
-  else if (runtime::this_rank.rank == 0)
-    runtime::warn(line << "locus: reductions between ranks go through the host: " << why.view());
-}
-
-}  // namespace locus::detail
 
 namespace locus::internal {
 
@@ -124,7 +33,7 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
     std::int64_t before = 0;
     runtime::this_rank.all_gpus = static_cast<int>(tell_ranks(name.view(), replicas, before));
     runtime::this_rank.gpus_before = static_cast<int>(before);
-    locus::detail::tell_cards(config::count_logical_gpus());
+    tell_cards(config::count_logical_gpus());
   } catch (...) {
     leave_ranks();
     throw;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks tell each other their cards, so that NCCL can number them.
+#pragma once
+#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+
+LOCUS_COLD_BEGIN
+
+namespace locus::internal {
+
+/// means: all ranks tell their cards, of the first `gpus` logical GPUs. Rank 0 warns where NCCL
+///        cannot join them: a rank has GPUs and no NCCL, or two ranks use one card
+LOCUS_FUNCTION void tell_cards(int gpus);
+
+}  // namespace locus::internal
+
+LOCUS_COLD_END
+
+#if LOCUS_HAS_BODIES
+#include <locus/collective/bodies/cards_of_ranks.hpp>  // bodies of the functions above
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL among the cards of several ranks: processes that share one card and that NCCL takes for hosts
+// of their own (NCCL_HOSTID; a test's trick, never for real nodes), beside the CPU of one process.
+// Exit status 77: no GPU or no NCCL here.
+#include <locus/cuda.cuh>
+
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <unistd.h>
+
+#include <locus/testing/ranks.hpp>
+#include <locus/training.hpp>
+
+using namespace locus;
+using doubles = std::vector<double>;
+
+namespace {
+
+int failures = 0;
+void check(bool ok, std::string const& what) {
+  if (ok) return;
+  ++failures;
+  std::fprintf(stderr, "failed: %s\n", what.c_str());
+}
+
+template <class X>
+void put(doubles& to, X const& x) {
+  auto const host = locus::to<CpuDevice>(x);
+  for (std::int64_t i = 0; i < host.size(); ++i) to.push_back(double(host.data()[i]));
+}
+
+template <class T, class List>
+void sums(doubles& out) {
+  double const most = sizeof(T) == 2 ? 2. : 1000.;
+  Tensor<T, Dextents<2>, Sharded<0, List>> const x(
+      cast<T>(floor(most * uniform<double>(dextents<2>(1001, 37), seed{1}))));
+  put(out, to<Mirrored<List>>(sum<0>(x))), put(out, to<Mirrored<List>>(max<0>(x)));
+  put(out, to<Mirrored<List>>(sum(x)));
+}
+template <class List>
+void training(doubles& out) {
+  auto trainer = nn::compile<Mirrored<List>, double>(
+      nn::Sequential{nn::Input<6>{}, nn::Dense<8>{nn::relu}, nn::Dense<3>{}}, nn::Adam{},
+      nn::SparseCategoricalCrossentropy{nn::from_logits}, nn::SparseCategoricalAccuracy{});
+  Tensor<double, Extents<dyn, 6>> const x = eval(uniform<double>(Extents<dyn, 6>(48), seed{4}));
+  Tensor<std::int32_t, Dextents<1>> const y =
+      eval(cast<std::int32_t>(3. * uniform<double>(dextents<1>(48), seed{5})));
+  out.push_back(
+      trainer.fit(data::from_tensors(x, y).batch(16), {.epochs = 2, .verbose = 0})["loss"].back());
+}
+template <class List>
+doubles numbers_of() {
+  doubles out;
+  sums<double, List>(out), sums<float, List>(out), sums<std::int32_t, List>(out);
+  sums<half, List>(out), sums<bfloat16, List>(out), training<List>(out);
+  return out;
+}
+/// the numbers, then 1 if NCCL has joined the ranks
+doubles by_nccl() {
+  doubles out = numbers_of<Ranks<AllGpus>>();
+  bool joined = false;
+  for (detail::communicator_set* s : detail::communicators().sets)
+    joined = joined || (s->joins_processes() && s->tried && !s->is_broken());
+  out.push_back(joined);
+  return out;
+}
+/// rank 1 is killed: what rank 0 is told of a sum, and whether it took less than a minute
+doubles beside_a_dead_rank() {
+  config::set_collective_timeout(5);
+  Tensor<double, Dextents<1>, Sharded<0, Ranks<AllGpus>>> const x(
+      uniform<double>(dextents<1>(1000), seed{1}));
+  auto const copies = to<Mirrored<Ranks<AllGpus>>>(sum(x));
+  put(*new doubles, copies);
+  if (runtime::this_rank.rank == 1) raise(SIGKILL);
+  put(*new doubles, to<Mirrored<Ranks<AllGpus>>>(sum(x)));
+  return {};
+}
+
+void as_a_host_of_its_own(int rank) {
+  setenv("NCCL_HOSTID", ("locus-test-" + std::to_string(rank)).c_str(), 1);
+  for (char const* off : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"}) setenv(off, "1", 1);
+  setenv("NCCL_NET", "Socket", 1), setenv("NCCL_MAX_CTAS", "1", 1);
+  setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+}
+
+}  // namespace
+
+int main() {
+  // a process that has asked for cards cannot fork: a rank asks
+  auto const there = testing::on_ranks(1, [] {
+    int version = 0;
+    return doubles{
+        double(config::count_logical_gpus() > 0 && runtime::nccl->version(&version) == 0)};
+  });
+  if (there[0].numbers != doubles{1}) {
+    std::puts("skipped: no GPU, or no NCCL, is here");
+    return 77;
+  }
+  auto const right = testing::on_ranks(1, numbers_of<CpuDevice>, {.seconds = 200});
+  check(right[0].is_good(), "one process: " + right[0].error);
+  for (int const ranks : {2, 3}) {
+    auto const ends =
+        testing::on_ranks(ranks, by_nccl, {.before = as_a_host_of_its_own, .seconds = 200});
+    double most = 0;
+    for (testing::rank_end const& e : ends) {
+      check(e.is_good() && e.numbers.size() == right[0].numbers.size() + 1, "a rank: " + e.error);
+      if (!e.is_good()) continue;
+      check(e.numbers.back() == 1, "NCCL joins the ranks");
+      for (std::size_t i = 0; i < right[0].numbers.size(); ++i) {
+        double const want = right[0].numbers[i];
+        most = std::fmax(most, std::abs(e.numbers[i] - want) / (1 + std::abs(want)));
+      }
+    }
+    check(most < 1e-9, "numbers of the ranks");
+    std::printf("%d ranks by NCCL: %zu numbers, at most %.1e from those of the CPU\n", ranks,
+                right[0].numbers.size(), most);
+  }
+  double const begin = seconds_now();
+  auto const ends =
+      testing::on_ranks(2, beside_a_dead_rank, {.before = as_a_host_of_its_own, .seconds = 100});
+  double const took = seconds_now() - begin;
+  check(ends[1].status != 0 && !ends[1].is_good(), "rank 1 was killed");
+  check(ends[0].status == 0 && ends[0].error.starts_with("locus: ") && took < 60,
+        "rank 0 is told: " + ends[0].error);
+  std::printf("a killed rank: after %.1f s the other ends with: %s\n%d failed\n", took,
+              ends[0].error.c_str(), failures);
+  return failures != 0;
+}
