@@ -35,11 +35,11 @@ void put(doubles& to, X const& x) {
 
 template <class T, class List>
 void sums(doubles& out) {
-  double const most = sizeof(T) == 2 ? 2. : 1000.;
+  double const most = sizeof(T) == 2 ? 1.1 : 1000.;  // sums of a column are exact in T
   Tensor<T, Dextents<2>, Sharded<0, List>> const x(
       cast<T>(floor(most * uniform<double>(dextents<2>(1001, 37), seed{1}))));
   put(out, to<Mirrored<List>>(sum<0>(x))), put(out, to<Mirrored<List>>(max<0>(x)));
-  put(out, to<Mirrored<List>>(sum(x)));
+  if (sizeof(T) > 2) put(out, to<Mirrored<List>>(sum(x)));
 }
 template <class List>
 void training(doubles& out) {
