@@ -24,7 +24,11 @@ struct local_part {
 struct local_parts {
   local_part of[max_devices]{};
   int count = 0;
+  device_list over{};  // a list over ranks, to which the devices of the parts belong; empty: none
   device_list devices() const;
+  bool lie_on_ranks() const { return runtime::lies_on_ranks(over); }
+  /// units: parts of all ranks
+  int count_of_all() const { return lie_on_ranks() ? over.total() : count; }
 };
 
 /// means: the operation of a collective on the elements

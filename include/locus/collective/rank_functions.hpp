@@ -2,6 +2,7 @@
 // The functions that a run calls for values over ranks, as a table: a program without a carrier
 // compiles none of them.
 #pragma once
+#include <locus/core/array.hpp>                   // dynamic_array
 #include <locus/core/hooks.hpp>                   // over_ranks
 #include <locus/runtime/collective_settings.hpp>  // reduction_order
 
@@ -18,6 +19,12 @@ struct collective_name;
 }  // namespace locus
 
 namespace locus::runtime {
+
+/// The bytes of all ranks, one rank's after another's: those of rank r are [ends[r - 1], ends[r]).
+struct bytes_of_ranks {
+  dynamic_array<char> bytes;
+  dynamic_array<std::int64_t> ends;
+};
 
 struct rank_functions {
   /// means: the collectives that follow on this thread belong to that run
@@ -36,6 +43,9 @@ struct rank_functions {
   /// means: each rank tells a number: before = the sum of those of the ranks before this one
   ///        returns: the sum of all
   std::int64_t (*tell)(std::string_view operation, std::int64_t mine, std::int64_t& before);
+  /// means: every rank gets the bytes of all ranks, each of which has its own number
+  void (*gather)(std::string_view operation, void const* mine, std::int64_t bytes,
+                 bytes_of_ranks& all);
   /// means: all ranks begin a collective that another library carries
   void (*meet)(std::string_view operation, std::int64_t bytes);
   /// means: such a collective has failed: later collectives between ranks fail, with this text

@@ -55,6 +55,8 @@ LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point c
 LOCUS_FUNCTION double seconds_for_ranks();
 
 /// means: see rank_functions
+LOCUS_FUNCTION void gather_from_ranks(std::string_view operation, void const* mine,
+                                      std::int64_t bytes, runtime::bytes_of_ranks& all);
 LOCUS_FUNCTION void begin_elsewhere(std::string_view operation, std::int64_t bytes);
 LOCUS_FUNCTION void give_up_ranks(std::string_view text);
 LOCUS_FUNCTION std::int64_t tell_ranks(std::string_view operation, std::int64_t mine,

@@ -34,5 +34,5 @@
 #include <locus/nn/train/bodies/parallel.hpp>         // nn/train/parallel
 #include <locus/nn/train/bodies/plot.hpp>             // nn/train/plot
 #include <locus/strategy/bodies/context.hpp>          // strategy/context
+#include <locus/strategy/bodies/gathered.hpp>         // strategy/gathered
 #include <locus/strategy/bodies/replica_threads.hpp>  // strategy/replica_threads
-#include <locus/strategy/bodies/strategy.hpp>         // strategy/strategy

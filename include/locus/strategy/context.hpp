@@ -120,9 +120,9 @@ struct localizer {
   template <class X>
   decltype(auto) operator()(X& x) const {
     using Of = std::remove_cv_t<X>;
-    int const r = c.replica_id();
+    int const r = c.index();
     if constexpr (is_per_replica<Of>) {
-      require_replicas(x.size(), c.num_replicas_in_sync());
+      require_replicas(x.size(), c.devices().size());
       using V = typename Of::value_type;
       if constexpr (is_own_tensor<V>)
         return view_of_piece<Device, typename V::value_type, V::extents_type::rank()>(
@@ -183,7 +183,7 @@ struct giver {
   auto operator()(X& x) const {
     using Of = std::remove_cv_t<X>;
     if constexpr (is_per_replica<Of>)
-      return map_leaves(x[c.replica_id()], *this);
+      return map_leaves(x[c.index()], *this);
     else if constexpr (is_any_tensor<Of>)
       return x.template to<Device>(bound_device<Device>(c.device()));
     else
@@ -202,8 +202,11 @@ class replica_context {
   replica_context(internal::replica_team& team, int replica) : team_(team), replica_(replica) {}
   replica_context(replica_context const&) = delete;
 
-  int replica_id() const { return replica_; }
-  int num_replicas_in_sync() const { return team_.replicas(); }
+  /// means: the number of this replica among those of all ranks, and how many there are
+  int replica_id() const { return devices().before() + replica_; }
+  int num_replicas_in_sync() const { return devices().total(); }
+  /// means: the number of this replica among those of its rank
+  int index() const { return replica_; }
   locus::device device() const { return team_.devices()[replica_]; }
   device_list const& devices() const { return team_.devices(); }
 
@@ -273,11 +276,11 @@ class replica_context {
         X mine = x;
         auto const result = team_.meet(replica_, "all_reduce", &detail::meeting_tag<Op, X>, &mine,
                                        [&](void* const* all) -> std::shared_ptr<void> {
-                                         X const* values[max_devices];
+                                         std::vector<X> values;
                                          for (int r = 0; r < team_.replicas(); ++r)
-                                           values[r] = static_cast<X*>(all[r]);
-                                         return std::make_shared<X>(
-                                             detail::reduce_numbers<Op>(values, team_.replicas()));
+                                           values.push_back(*static_cast<X*>(all[r]));
+                                         return std::make_shared<X>(detail::reduce_numbers<Op, X>(
+                                             values, devices(), "all_reduce"));
                                        });
         return *static_cast<X*>(result.get());
       }
@@ -303,6 +306,7 @@ class replica_context {
           team_.meet(replica_, "all_reduce", &detail::meeting_tag<Op, T>, &part,
                      [&](void* const* all) -> std::shared_ptr<void> {
                        internal::local_parts parts;
+                       parts.over = devices();
                        for (int r = 0; r < team_.replicas(); ++r)
                          parts.of[parts.count++] = *static_cast<internal::local_part*>(all[r]);
                        detail::reduce_parts<Op, T>(parts, "all_reduce");

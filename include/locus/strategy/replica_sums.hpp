@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums and means over replicas: their names, and the folds of tensors on different devices.
 #pragma once
-#include <locus/strategy/per_replica.hpp>  // AnyTensor
-#include <locus/tensor/collective.hpp>     // local_reduction, operation_for
+#include <cstring>  // memcpy
+
+#include <locus/collective/rank_functions.hpp>  // bytes_of_ranks
+#include <locus/strategy/per_replica.hpp>       // AnyTensor
+#include <locus/tensor/collective.hpp>          // local_reduction, operation_for
 
 namespace locus {
 
@@ -57,14 +60,26 @@ local_operation reduction_over(std::string_view name, int replicas) {
 /// means: each part becomes the sum or mean of all parts
 template <class Op, class T>
 void reduce_parts(local_parts const& parts, std::string_view name) {
-  if (parts.count > 1) local_reduction(parts, reduction_over<Op, T>(name, parts.count)).all();
+  if (parts.count_of_all() > 1)
+    local_reduction(parts, reduction_over<Op, T>(name, parts.count_of_all())).all();
+}
+/// means: the values of the replicas of all ranks, in order
+template <class N>
+std::vector<N> numbers_of_all(std::vector<N> mine, device_list const& over, std::string_view name) {
+  if (!runtime::lies_on_ranks(over)) return mine;
+  runtime::bytes_of_ranks all;
+  runtime::over_ranks->gather(name, mine.data(), std::int64_t(mine.size() * sizeof(N)), all);
+  mine.resize(all.bytes.size() / sizeof(N));
+  std::memcpy(mine.data(), all.bytes.begin(), all.bytes.size());
+  return mine;
 }
 template <class Op, class N>
-N reduce_numbers(N const* const* of, int replicas) {
-  std::conditional_t<is_floating_v<N>, double, std::int64_t> all = 0;
-  for (int r = 0; r < replicas; ++r) all += static_cast<decltype(all)>(*of[r]);
-  if constexpr (Op::is_mean) all /= replicas;
-  return static_cast<N>(all);
+N reduce_numbers(std::vector<N> const& mine, device_list const& over, std::string_view name) {
+  std::conditional_t<is_floating_v<N>, double, std::int64_t> sum = 0;
+  std::vector<N> const all = numbers_of_all(mine, over, name);
+  for (N const x : all) sum += static_cast<decltype(sum)>(x);
+  if constexpr (Op::is_mean) sum /= static_cast<decltype(sum)>(all.size());
+  return static_cast<N>(sum);
 }
 
 /// means: the elements of a tensor, copied to the host

@@ -51,20 +51,27 @@ class replica_team {
   device_list const& devices() const { return devices_; }
 
   /// means: every replica waits here with a value of its own; the last one calls action(all
-  ///        values), and all return its result
+  ///        values), and all return its result. Over ranks the first one calls it, on the thread
+  ///        of the program, which alone may speak to other ranks
   /// what: a name for messages; tag: calls with one tag are the same call
   std::shared_ptr<void> meet(int r, std::string_view what, void const* tag, void* brings,
                              std::function<std::shared_ptr<void>(void* const*)> const& action);
 
  private:
   void start_others();
+  bool speaks_to_ranks() const { return devices_.is_over_ranks(); }
+  /// all replicas have called meet(): calls the action; the caller holds the lock
+  void act(std::unique_lock<std::mutex>& lock,
+           std::function<std::shared_ptr<void>(void* const*)> const& action);
   void enter(int r);
   void work(int r);
   /// gives the turn to the next replica: in order, each runs until it waits in meet() or ends
   void hand_on(int r);
   /// the caller holds the lock
   [[noreturn]] void fail(std::exception_ptr why);
-  static std::exception_ptr count_error(int r, std::string_view what);
+  /// the number of replica r of this rank among those of all ranks
+  int number(int r) const { return devices_.before() + r; }
+  std::exception_ptr count_error(int r, std::string_view what) const;
   std::exception_ptr name(int r, std::exception_ptr const& cause) const;
 
   device_list devices_;

@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // strategy<Mirrored<...>>: one function on every replica, like tf.distribute.MirroredStrategy.
 #pragma once
-#include <algorithm>   // copy_n
+#include <algorithm>   // copy
 #include <functional>  // invoke
 #include <optional>    // optional
 
-#include <locus/core/macros.hpp>       // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
-#include <locus/strategy/context.hpp>  // replica_context, localizer
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/strategy/context.hpp>   // replica_context, localizer
+#include <locus/strategy/gathered.hpp>  // gathered, reduce_along
 
 namespace locus {
-
-namespace internal {
-
-/// means: the parts of a value, one for each replica, in the memory of its device
-template <class X>
-local_parts parts_of_value(X const& x) {
-  local_parts parts;
-  if constexpr (is_per_replica<X>)
-    for (int r = 0; r < x.size(); ++r) parts.of[parts.count++] = part_of_block(block_of(x[r]));
-  else
-    for (int r = 0; r < x.replica_count(); ++r)
-      parts.of[parts.count++] = part_of_block(*x.block.get(), r);
-  return parts;
-}
-
-}  // namespace internal
 
 namespace detail {
 
@@ -67,103 +52,6 @@ consteval bool require_parts_of() {
   } else
     return false;
 }
-[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_axis(int axis, int rank);
-LOCUS_FUNCTION axis_set axes_of(int const* axes, int count, int rank);
-
-/// means: the sums of the elements along some axes, over all parts; returns the number of terms of
-///        each
-template <class T>
-using wide_sum = total_t<T>;
-template <class T>
-std::int64_t sum_along(local_parts const& parts, axis_set axes, shape const& result,
-                       std::vector<wide_sum<T>>& sums) {
-  std::int64_t counted = 0;
-  sums.assign(static_cast<std::size_t>(result.size()), 0);
-  for (int r = 0; r < parts.count; ++r) {
-    shape const& s = parts.of[r].extents;
-    if (!(reduced(s, axes, false) == result))
-      refuse_parts("reduce", r, s, parts.of[0].extents, "make all of one shape but for the axes");
-    std::vector<T> const values = host_elements<T>(parts.of[r]);
-    std::int64_t along = 1;
-    for (int a = 0; a < s.rank; ++a)
-      if (has_axis(axes, a)) along *= s.extent[a];
-    counted += along;
-    for (std::int64_t i = 0; i < s.size(); ++i) {
-      std::int64_t to = 0, rest = i, stride = 1;
-      for (int a = s.rank; a-- > 0; rest /= s.extent[a])
-        if (!has_axis(axes, a)) to += rest % s.extent[a] * stride, stride *= s.extent[a];
-      sums[static_cast<std::size_t>(to)] += static_cast<wide_sum<T>>(values[std::size_t(i)]);
-    }
-  }
-  return counted;
-}
-
-/// means: out = the sums, or the means, of the elements along some axes, over all parts
-template <class Op, class T, class E>
-void reduce_along(local_parts const& parts, axis_set axes, Tensor<T, E, CpuDevice>& out) {
-  std::vector<wide_sum<T>> sums;
-  shape const result = out.extents().as_shape();
-  auto const n = static_cast<wide_sum<T>>(sum_along<T>(parts, axes, result, sums));
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    out.data()[i] = static_cast<T>(Op::is_mean ? sums[i] / n : sums[i]);
-}
-/// means: no two parts are on one device, as collectives require
-LOCUS_FUNCTION bool lie_apart(local_parts const& parts);
-
-}  // namespace detail
-
-namespace internal {
-
-/// means: the parts of a value along an axis, one after another, on the host; numbers become a
-///        vector
-template <class X>
-auto gathered(X const& x, int axis) {
-  if constexpr (is_per_replica<X> && number<typename X::value_type>) {
-    using N = typename X::value_type;
-    Tensor<N, Dextents<1>, CpuDevice> out{Dextents<1>(x.size())};
-    for (int r = 0; r < x.size(); ++r) out.data()[r] = x[r];
-    return out;
-  } else {
-    using V = typename decltype([] {
-      if constexpr (is_per_replica<X>)
-        return std::type_identity<typename X::value_type>{};
-      else
-        return std::type_identity<X>{};
-    }())::type;
-    using T = typename V::value_type;
-    constexpr int rank = V::extents_type::rank();
-    static_assert(rank > 0, "locus: more axes are named than a value of a replica has; name fewer");
-    local_parts const parts = parts_of_value(x);
-    int const axes[] = {axis};
-    axis_set const along = axes_of(axes, 1, rank);
-    int const a = axis < 0 ? axis + rank : axis;
-    shape all = parts.of[0].extents;
-    all.extent[a] = 0;
-    for (int r = 0; r < parts.count; ++r) {
-      shape const& s = parts.of[r].extents;
-      if (!(reduced(s, along, false) == reduced(all, along, false)))
-        refuse_parts("gather", r, s, parts.of[0].extents, "make all of one shape but for the axis");
-      all.extent[a] += s.extent[a];
-    }
-    Tensor<T, Dextents<rank>, CpuDevice> out{Dextents<rank>(all)};
-    std::int64_t outer = 1, inner = 1, begin = 0;
-    for (int k = 0; k < a; ++k) outer *= all.extent[k];
-    for (int k = a + 1; k < rank; ++k) inner *= all.extent[k];
-    for (int r = 0; r < parts.count; ++r) {
-      std::vector<T> const values = host_elements<T>(parts.of[r]);
-      std::int64_t const run = parts.of[r].extents.extent[a] * inner;
-      for (std::int64_t o = 0; o < outer; ++o)
-        std::copy_n(values.begin() + o * run, run, out.data() + o * all.extent[a] * inner + begin);
-      begin += run;
-    }
-    return out;
-  }
-}
-
-}  // namespace internal
-
-namespace detail {
-
 /// means: the strategy whose scope this thread is in
 inline thread_local void const* strategy_in_scope = nullptr;
 
@@ -183,10 +71,6 @@ class strategy {
                     !open_device<Replicas>,
                 "locus: a strategy runs on the devices of a list, or on one; write "
                 "strategy<Mirrored<...>>");
-  static_assert(
-      !Replicas::value.devices.is_over_ranks(),
-      "locus: a strategy runs a function on the replicas of one rank; over ranks train by "
-      "nn::compile<Mirrored<Ranks<AllGpus>>>, or write strategy<Mirrored<AllGpus>>");
 
  public:
   /// the place of mirrored tensors of this strategy
@@ -198,7 +82,9 @@ class strategy {
     runtime::note_gpus<has_gpu(Replicas::value.devices)>();
     runtime::request_devices({devices_}, "a strategy", where);
   }
-  int num_replicas_in_sync() const { return devices_.size(); }
+  /// units: replicas of all ranks
+  int num_replicas_in_sync() const { return devices_.total(); }
+  /// the devices of this rank
   device_list const& devices() const { return devices_; }
 
   /// means: while the object lives, this strategy is that of the thread; it may be entered twice
@@ -270,13 +156,13 @@ class strategy {
       return internal::regroup(all);
     }
   }
-  /// means: a value for each replica: f(replica number)
+  /// means: a value for each replica of this rank: f(its number among those of all ranks)
   template <class F>
   auto values_from(F&& f) const {
     using Value = std::remove_cvref_t<decltype(f(0))>;
     if constexpr (detail::require_own_value<Value>()) {
       per_replica<Value> out;
-      for (int r = 0; r < devices_.size(); ++r) out.push(f(r));
+      for (int r = 0; r < devices_.size(); ++r) out.push(f(devices_.before() + r));
       return out;
     }
   }
@@ -379,9 +265,9 @@ class strategy {
       detail::require_replicas(x.size(), devices_.size());
       if constexpr (number<V>) {
         if constexpr (detail::require_reduction<Op, V>()) {
-          V const* of[max_devices];
-          for (int r = 0; r < x.size(); ++r) of[r] = &x[r];
-          return detail::reduce_numbers<Op>(of, x.size());
+          std::vector<V> mine;
+          for (int r = 0; r < x.size(); ++r) mine.push_back(x[r]);
+          return detail::reduce_numbers<Op, V>(mine, devices_, "reduce");
         }
       } else if constexpr (detail::require_tensors<V>())
         return reduce_tensors<Op, V::extents_type::rank(), V>(x);
@@ -399,15 +285,16 @@ class strategy {
   template <class Op, int Rank, class V, class X>
   auto reduce_tensors(X const& x) const {
     using T = typename V::value_type;
-    internal::local_parts const parts = internal::parts_of_value(x);
+    internal::local_parts const parts = internal::parts_of_value(x, devices_);
     Tensor<T, Dextents<Rank>, CpuDevice> out{Dextents<Rank>(parts.of[0].extents)};
     if constexpr (detail::require_reduction<Op, T>()) {
       internal::local_part const to_host{cpu(0), out.data(), parts.of[0].extents};
-      if (parts.count == 1)
+      if (parts.count_of_all() == 1)
         internal::copy_local(to_host.at, to_host.data, parts.of[0].at, parts.of[0].data,
                              out.size() * std::int64_t(sizeof(T)), "reduce");
       else if (detail::lie_apart(parts))
-        internal::local_reduction(parts, detail::reduction_over<Op, T>("reduce", parts.count))
+        internal::local_reduction(parts,
+                                  detail::reduction_over<Op, T>("reduce", parts.count_of_all()))
             .to_one(to_host);
       else
         detail::reduce_along<Op>(parts, 0, out);
@@ -428,7 +315,7 @@ class strategy {
       constexpr int rank = V::extents_type::rank();
       static_assert(N <= rank,
                     "locus: more axes are named than a value of a replica has; name fewer");
-      internal::local_parts const parts = internal::parts_of_value(x);
+      internal::local_parts const parts = internal::parts_of_value(x, devices_);
       axis_set const along = detail::axes_of(axes, N, rank);
       shape const result = reduced(parts.of[0].extents, along, false);
       Tensor<T, Dextents<rank - N>, CpuDevice> out{Dextents<rank - N>(result)};
@@ -441,11 +328,11 @@ class strategy {
     if constexpr (detail::is_per_replica<X>) {
       detail::require_replicas(x.size(), devices_.size());
       if constexpr (number<typename X::value_type>)
-        return internal::gathered(x, axis);
+        return internal::gathered(x, axis, devices_);
       else if constexpr (detail::require_tensors<typename X::value_type>())
-        return internal::gathered(x, axis);
+        return internal::gathered(x, axis, devices_);
     } else if constexpr (detail::require_parts_of<X>())
-      return internal::gathered(x, axis);
+      return internal::gathered(x, axis, devices_);
   }
   device_list devices_{};
 };
@@ -454,15 +341,11 @@ template <class Device>
 template <class X>
 auto replica_context<Device>::all_gather(X const& x, int axis) {
   return merge_call(
-      [axis](auto const& all) {
+      [axis, over = devices()](auto const& all) {
         return internal::map_leaves(
-            all, [axis](auto const& leaf) { return internal::gathered(leaf, axis); });
+            all, [&](auto const& leaf) { return internal::gathered(leaf, axis, over); });
       },
       x);
 }
 
 }  // namespace locus
-
-#if LOCUS_HAS_TRAINING_BODIES
-#include <locus/strategy/bodies/strategy.hpp>  // bodies of the functions above
-#endif

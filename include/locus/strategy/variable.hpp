@@ -33,6 +33,17 @@ template <number X>
 struct value_of_variable<X> {
   using type = X;
 };
+/// means: over ranks: part 0 of each rank gets the value of replica 0, which is on rank 0
+template <class T>
+void take_first_of_ranks(local_parts const& parts, std::string_view name) {
+  if (!parts.lie_on_ranks()) return;
+  local_part const& p = parts.of[0];
+  std::vector<T> value = host_elements<T>(p);
+  std::int64_t const bytes = p.size() * std::int64_t(sizeof(T));
+  share_from_first(name, value.data(), bytes);
+  copy_local(p.at, p.data, cpu(0), value.data(), bytes, name);
+  runtime::synchronize(runtime::mark(runtime::find_device(p.at), queue_kind::compute));
+}
 template <class T, int Rank, class X>
 consteval bool require_variable_takes() {
   if constexpr (is_any_tensor<X>)
@@ -44,7 +55,9 @@ consteval bool require_variable_takes() {
 }
 }  // namespace detail
 
-/// means: numbers that training keeps beside its tensors: counters, sums of metrics, averages
+/// means: numbers that training keeps beside its tensors: counters, sums of metrics, averages. Over
+///        ranks each copy begins with the value of rank 0, and a read or a combined assignment is
+///        one of all ranks
 /// device: those of the strategy that made the variable
 /// after: tf.Variable under a strategy, with TensorFlow's table of assignments; an assignment that
 ///        would make copies differ (on_write without an aggregation, inside a replica) does not
@@ -61,7 +74,9 @@ class variable {
 
   template <detail::variable_value X>
   variable(strategy<Replicas> const& s, X const& initial) {
-    host_tensor const first = on_host(initial);
+    host_tensor first = on_host(initial);
+    if (runtime::lies_on_ranks(s.devices()))
+      internal::share_from_first("the initial value of a variable", first.data(), bytes_of(first));
     place const over{s.devices(), distribution::mirrored};
     block_ = internal::make_storage(over, first.extents().as_shape(), element_of_v<T>, sizeof(T));
     internal::fill_storage(*block_.get(), first.data());
@@ -80,15 +95,17 @@ class variable {
     if constexpr (folds) {
       using Op = across::operation<How == aggregation::mean>;
       internal::local_parts const all = copies();
-      if (all.count > 1) {
-        internal::local_reduction(all,
-                                  detail::reduction_over<Op, T>("reading a variable", all.count))
+      if (all.count_of_all() > 1) {
+        internal::local_reduction(
+            all, detail::reduction_over<Op, T>("reading a variable", all.count_of_all()))
             .to_one(to);
         return out;
       }
     }
     auto const first = detail::host_elements<T>(internal::part_of_block(*block_.get()));
     std::copy(first.begin(), first.end(), out.data());
+    if (Sync == on_read && runtime::lies_on_ranks(block_->where.devices))
+      internal::share_from_first("reading a variable", out.data(), bytes_of(out));
     return out;
   }
   /// means: every copy = x; for on_read with aggregation sum, each of the R copies = x / R, so that
@@ -105,15 +122,15 @@ class variable {
                   "locus: copies that each replica writes have no common value without an "
                   "aggregation; write aggregation::sum, mean or only_first_replica");
     require_extents(x.extents().as_shape());
-    int const n = block_->where.local_count();
+    int const n = block_->where.global_count();
     if (Sync == on_write || How != aggregation::sum || n == 1)
       return internal::fill_storage(*block_.get(), x.data());
     std::vector<T> part(static_cast<std::size_t>(x.size()));
-    for (int r = 0; r < n; ++r) {
+    for (int r = 0; r < block_->where.local_count(); ++r) {
+      bool const takes_rest = std::is_integral_v<T> && block_->where.devices.before() + r == 0;
       for (std::size_t i = 0; i < part.size(); ++i) {
         part[i] = static_cast<T>(x.data()[i] / static_cast<T>(n));
-        if (std::is_integral_v<T> && r == 0)  // replica 0 gets the remainder
-          part[i] = static_cast<T>(x.data()[i] - part[i] * static_cast<T>(n - 1));
+        if (takes_rest) part[i] = static_cast<T>(x.data()[i] - part[i] * static_cast<T>(n - 1));
       }
       internal::local_part const p = internal::part_of_block(*block_.get(), r);
       internal::copy_local(p.at, p.data, cpu(0), part.data(), p.size() * std::int64_t(sizeof(T)),
@@ -131,7 +148,7 @@ class variable {
     add(on_host(x), T(-1));
   }
   void assign_sub(host_tensor const& x) { add(x, T(-1)); }
-  /// means: the copy of each replica     after: strategy.experimental_local_results(v)
+  /// means: the copy of each replica of this rank     after: strategy.experimental_local_results(v)
   std::vector<host_tensor> local_results() const {
     std::vector<host_tensor> all;
     for (int r = 0; r < block_->where.local_count(); ++r) all.push_back(local_result(r));
@@ -151,7 +168,7 @@ class variable {
     local(variable& of, replica_context<Device>& c) : of_(of), c_(c) {}
     /// means: the replica's copy as a view, for expressions
     auto read() const {
-      return internal::view_of_piece<Device, T, Rank>(*of_.block_.get(), c_.replica_id());
+      return internal::view_of_piece<Device, T, Rank>(*of_.block_.get(), c_.index());
     }
     /// means: on_write: all replicas make this call, and every copy becomes the combination of
     ///        their values; on_read: the replica's own copy becomes x
@@ -204,12 +221,14 @@ class variable {
             "of the variable diverge; write aggregation::sum, mean or "
             "only_first_replica, or on_read");
         internal::local_part part = internal::part_of_block(*mine.block.get());
-        c_.team().meet(c_.replica_id(), "an assignment to a variable", of_.block_.get(), &part,
+        c_.team().meet(c_.index(), "an assignment to a variable", of_.block_.get(), &part,
                        [&](void* const* all) -> std::shared_ptr<void> {
                          internal::local_parts parts;
-                         for (int r = 0; r < c_.num_replicas_in_sync(); ++r)
+                         parts.over = c_.devices();
+                         for (int r = 0; r < c_.devices().size(); ++r)
                            parts.of[parts.count++] = *static_cast<internal::local_part*>(all[r]);
                          if constexpr (How == aggregation::only_first_replica) {
+                           detail::take_first_of_ranks<T>(parts, "assigning a variable");
                            for (int r = 1; r < parts.count; ++r)
                              internal::copy_local(parts.of[r].at, parts.of[r].data, parts.of[0].at,
                                                   parts.of[0].data,
@@ -224,7 +243,7 @@ class variable {
       return mine;
     }
     void write(own const& t) {
-      internal::local_part const to = internal::part_of_block(*of_.block_.get(), c_.replica_id());
+      internal::local_part const to = internal::part_of_block(*of_.block_.get(), c_.index());
       internal::copy_local(to.at, to.data, to.at, t.data(), to.size() * std::int64_t(sizeof(T)),
                            "assigning a variable");
     }
@@ -272,8 +291,10 @@ class variable {
                            << " is assigned to a variable with " << block_->extents
                            << "; write as many elements");
   }
+  static std::int64_t bytes_of(host_tensor const& t) { return t.size() * std::int64_t(sizeof(T)); }
   internal::local_parts copies() const {
     internal::local_parts all;
+    all.over = block_->where.devices;
     for (int r = 0; r < block_->where.local_count(); ++r)
       all.of[all.count++] = internal::part_of_block(*block_.get(), r);
     return all;

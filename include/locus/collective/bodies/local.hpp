@@ -13,6 +13,7 @@ LOCUS_COLD_BEGIN
 namespace locus::internal {
 
 LOCUS_FUNCTION device_list local_parts::devices() const {
+  if (lie_on_ranks()) return over;
   device_list all;
   for (int r = 0; r < count; ++r) all.push(of[r].at);
   return all;
@@ -116,8 +117,6 @@ LOCUS_FUNCTION local_reduction::local_reduction(local_parts const& parts, local_
   }
   for (int r = 0; r < parts.count; ++r)
     runtime::meet_arrivals(*topology_.on[r], parts.of[r].data, job_.bytes());
-  if (job_.count > 0)
-    job_.host_scratch = scratch_.take(runtime::find_device(cpu(0)), by_.host_scratch(job_));
   log();
 }
 
@@ -127,6 +126,8 @@ LOCUS_FUNCTION void local_reduction::all() {
     job_.outs[r] = receive_at(parts_.of[r].at, parts_.of[r].data, job_.bytes());
     job_.scratch[r] = scratch_.take(*topology_.on[r], by_.scratch_of_all_reduce(job_, r));
   }
+  job_.host_scratch =
+      scratch_.take(runtime::find_device(cpu(0)), by_.host_scratch_of_all_reduce(job_));
   by_.all_reduce(&job_, 1);
   for (int r = 0; r < topology_.count; ++r)
     if (job_.done[r].is_set()) runtime::wait(*topology_.on[r], queue_kind::compute, job_.done[r]);
@@ -138,6 +139,7 @@ LOCUS_FUNCTION void local_reduction::to_one(local_part const& out) {
                  "make the target of that shape");
   if (job_.count == 0) return;
   receive_at(out.at, out.data, job_.bytes());
+  job_.host_scratch = scratch_.take(runtime::find_device(cpu(0)), by_.host_scratch(job_));
   int root = 0;
   bool here = false;
   for (int r = 0; r < topology_.count; ++r)
@@ -171,6 +173,7 @@ LOCUS_FUNCTION void local_reduction::to_rows(local_parts const& outs) {
           scratch_.take(*topology_.on[r], by_.scratch_of(segments[r], job_.element_bytes));
     return by_.fold_segments(job_, segments, topology_.count);
   }
+  job_.host_scratch = scratch_.take(runtime::find_device(cpu(0)), by_.host_scratch(job_));
   for (int r = 0; r < outs.count; ++r) {
     reduction_job part = job_;
     part.count = segments[r].count;

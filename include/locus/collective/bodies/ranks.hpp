@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/ranks.hpp declares.
 #pragma once
+#include <cstring>  // memcpy
 #include <utility>  // exchange
 #include <vector>   // vector
 
@@ -155,6 +156,25 @@ LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all) {
       locus::detail::refuse_other(mine, other, r);
     if (all) all[r] = other;
   }
+}
+
+LOCUS_FUNCTION void gather_from_ranks(std::string_view operation, void const* mine,
+                                      std::int64_t bytes, runtime::bytes_of_ranks& all) {
+  std::vector<rank_point> points(static_cast<std::size_t>(runtime::this_rank.ranks));
+  locus::detail::no_run const outside;
+  rank_point point = point_of(operation, 0);
+  point.said = bytes;
+  meet_ranks(point, points.data());
+  std::int64_t end = 0;
+  all.ends.clear();
+  for (rank_point const& p : points) all.ends.push(end += p.said);
+  if (end == 0) return;
+  all.bytes.resize(static_cast<std::size_t>(end));
+  std::int64_t const here = all.ends[static_cast<std::size_t>(runtime::this_rank.rank)] - bytes;
+  if (bytes > 0) std::memcpy(all.bytes.begin() + here, mine, static_cast<std::size_t>(bytes));
+  require_carried(
+      runtime::ranks_by->all_gather(all.bytes.begin(), all.ends.begin(), seconds_for_ranks()),
+      point);
 }
 
 LOCUS_FUNCTION void begin_elsewhere(std::string_view operation, std::int64_t bytes) {

@@ -29,33 +29,45 @@ LOCUS_FUNCTION std::shared_ptr<void> replica_team::meet(
     what_ = what, tag_ = tag, first_ = r;
   } else if (tag_ != tag) {
     message text;
-    text << "locus: replica " << r << " calls " << what << " where replica " << first_ << " calls "
-         << std::string_view(what_) << "; replicas make the same calls in the same order";
+    text << "locus: replica " << number(r) << " calls " << what << " where replica "
+         << number(first_) << " calls " << std::string_view(what_)
+         << "; replicas make the same calls in the same order";
     fail(std::make_exception_ptr(placement_error(text)));
   }
   std::uint64_t const mine = generation_;
-  if (++waiting_ + ended_ == replicas()) {
-    if (ended_ > 0) fail(count_error(r, what));
-    std::shared_ptr<void> result;
-    lock.unlock();
-    try {
-      result = action(brought_.data());
-    } catch (...) {
-      lock.lock();
-      fail(std::current_exception());
-    }
-    lock.lock();
-    result_ = result, waiting_ = 0, ++generation_, turn_ = 0;
-    changed_.notify_all();
+  bool const last = ++waiting_ + ended_ == replicas();
+  if (last && ended_ > 0) fail(count_error(r, what));
+  if (last && (r == 0 || !speaks_to_ranks())) {
+    act(lock, action);
   } else {
-    hand_on(r);
-    changed_.wait(lock, [&] { return failed_ || generation_ != mine; });
+    last ? changed_.notify_all() : hand_on(r);
+    changed_.wait(lock, [&] {
+      return failed_ || generation_ != mine ||
+             (r == 0 && speaks_to_ranks() && waiting_ == replicas());
+    });
+    if (!failed_ && generation_ == mine) act(lock, action);
   }
   if (failed_) throw abandoned{};
   std::shared_ptr<void> const result = result_;
   if (!side_by_side_) changed_.wait(lock, [&] { return failed_ || turn_ == r; });
   if (failed_) throw abandoned{};
   return result;
+}
+
+LOCUS_FUNCTION void replica_team::act(
+    std::unique_lock<std::mutex>& lock,
+    std::function<std::shared_ptr<void>(void* const*)> const& action) {
+  std::shared_ptr<void> result;
+  lock.unlock();
+  try {
+    result = action(brought_.data());
+  } catch (...) {
+    lock.lock();
+    fail(std::current_exception());
+  }
+  lock.lock();
+  result_ = result, waiting_ = 0, ++generation_, turn_ = 0;
+  changed_.notify_all();
 }
 
 LOCUS_FUNCTION void replica_team::start_others() {
@@ -117,17 +129,17 @@ LOCUS_FUNCTION void replica_team::fail(std::exception_ptr why) {
   throw abandoned{};
 }
 
-LOCUS_FUNCTION std::exception_ptr replica_team::count_error(int r, std::string_view what) {
+LOCUS_FUNCTION std::exception_ptr replica_team::count_error(int r, std::string_view what) const {
   message text;
   return std::make_exception_ptr(
-      placement_error(text << "locus: replica " << r << " calls " << what
+      placement_error(text << "locus: replica " << number(r) << " calls " << what
                            << " and another one ends without that; replicas make the same calls "
                               "in the same order"));
 }
 
 LOCUS_FUNCTION std::exception_ptr replica_team::name(int r, std::exception_ptr const& cause) const {
   message text;
-  text << "locus: replica " << r << " on " << devices_[r] << ": ";
+  text << "locus: replica " << number(r) << " on " << devices_[r] << ": ";
   try {
     std::rethrow_exception(cause);
   } catch (std::exception const& e) {

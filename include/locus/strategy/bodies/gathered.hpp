@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the functions that strategy/strategy.hpp declares.
+// Bodies of the functions that strategy/gathered.hpp declares.
 #pragma once
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION
-#include <locus/strategy/strategy.hpp>  // the declarations
+#include <locus/strategy/gathered.hpp>  // the declarations
 
 namespace locus::detail {
 
@@ -24,11 +24,12 @@ LOCUS_FUNCTION axis_set axes_of(int const* axes, int count, int rank) {
 
 LOCUS_FUNCTION bool lie_apart(local_parts const& parts) {
   device_list seen;
+  bool apart = true;
   for (int r = 0; r < parts.count; ++r) {
-    if (seen.contains(parts.of[r].at)) return false;
+    apart = apart && !seen.contains(parts.of[r].at);
     seen.push(parts.of[r].at);
   }
-  return true;
+  return parts.lie_on_ranks() ? all_ranks_say(seen == parts.over.here()) : apart;
 }
 
 }  // namespace locus::detail
