@@ -42,6 +42,18 @@ void sums(doubles& out) {
   if (sizeof(T) > 2) put(out, to<Mirrored<List>>(sum(x)));
 }
 template <class List>
+void stencil(doubles& out) {
+  Tensor<double, Dextents<2>, Sharded<0, List, Halo<1>>> now(
+      uniform<double>(dextents<2>(101, 77), seed{3})),
+      next(now);
+  for (int k = 0; k < 10; ++k) {
+    run(into(interior<1>(next), 0.25 * (interior<1, -1, 0>(now) + interior<1, 1, 0>(now) +
+                                        interior<1, 0, -1>(now) + interior<1, 0, 1>(now))));
+    swap(now, next);
+  }
+  put(out, now);
+}
+template <class List>
 void training(doubles& out) {
   auto trainer = nn::compile<Mirrored<List>, double>(
       nn::Sequential{nn::Input<6>{}, nn::Dense<8>{nn::relu}, nn::Dense<3>{}}, nn::Adam{},
@@ -56,7 +68,8 @@ template <class List>
 doubles numbers_of() {
   doubles out;
   sums<double, List>(out), sums<float, List>(out), sums<std::int32_t, List>(out);
-  sums<half, List>(out), sums<bfloat16, List>(out), training<List>(out);
+  sums<half, List>(out), sums<bfloat16, List>(out);
+  stencil<List>(out), training<List>(out);
   return out;
 }
 /// the numbers, then 1 if NCCL has joined the ranks

@@ -24,7 +24,8 @@ struct nccl_request {
   void* to = nullptr;
   std::int64_t count = 0;
   runtime::nccl_type type = runtime::nccl_type::uint8;
-  int op = 0, peer = 0;  // peer: of a send or a receive the other rank; of a reduce the root
+  int op = 0,
+      peer = 0;  // of a send or a receive the other rank, as NCCL counts; of a reduce the root
 };
 
 class nccl_group {

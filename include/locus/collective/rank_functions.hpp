@@ -2,7 +2,6 @@
 // The functions that a run calls for values over ranks, as a table: a program without a carrier
 // compiles none of them.
 #pragma once
-#include <locus/core/array.hpp>                   // dynamic_array
 #include <locus/core/hooks.hpp>                   // over_ranks
 #include <locus/runtime/collective_settings.hpp>  // reduction_order
 
@@ -20,11 +19,7 @@ struct collective_name;
 
 namespace locus::runtime {
 
-/// The bytes of all ranks, one rank's after another's: those of rank r are [ends[r - 1], ends[r]).
-struct bytes_of_ranks {
-  dynamic_array<char> bytes;
-  dynamic_array<std::int64_t> ends;
-};
+struct bytes_of_ranks;  // runtime/bytes_of_ranks.hpp
 
 struct rank_functions {
   /// means: the collectives that follow on this thread belong to that run

@@ -2,7 +2,6 @@
 // The cards of all ranks, as each rank tells them when it joins: NCCL numbers the cards of a device
 // list through all ranks.
 #pragma once
-#include <locus/core/array.hpp>     // dynamic_array
 #include <locus/core/macros.hpp>    // LOCUS_SHARED_STATE, LOCUS_COLD_BEGIN
 #include <locus/runtime/ranks.hpp>  // this_rank
 
@@ -25,13 +24,10 @@ struct nccl_numbers {
 };
 
 struct rank_card_table {
-  dynamic_array<rank_cards> of;  // [rank]; empty: NCCL joins no ranks
-  int version = 0;               // counts the changes
+  rank_cards const* of = nullptr;  // [rank]; null: NCCL joins no ranks
+  int version = 0;                 // counts the changes
 };
-LOCUS_SHARED_STATE inline rank_card_table& cards_of_ranks() {
-  static rank_card_table* const all = new rank_card_table;
-  return *all;
-}
+LOCUS_SHARED_STATE inline constinit rank_card_table cards_of_ranks{};
 
 /// means: the number of cards that a list has on rank r; 0: a device of the list is no card there
 inline int count_cards(rank_cards const& r, device_list const& here) {
@@ -57,16 +53,16 @@ inline nccl_numbers nccl_numbers_of(device_list const& here) {
     int version = -1;
   };
   static thread_local constinit remembered last{};
-  rank_card_table const& all = cards_of_ranks();
+  rank_card_table const& all = cards_of_ranks;
   if (last.version == all.version && last.list == here) return last.numbers;
   nccl_numbers n;
-  for (std::size_t r = 0; r < all.of.size(); ++r) {
+  for (int r = 0; r < this_rank.ranks && all.of; ++r) {
     int const cards = count_cards(all.of[r], here);
     if (cards == 0) {
       n = {};
       break;
     }
-    if (int(r) < this_rank.rank) n.before += cards;
+    if (r < this_rank.rank) n.before += cards;
     n.all += cards;
   }
   last = {here, n, all.version};

@@ -122,7 +122,7 @@ std::vector<host_part<T>> host_parts_of_all(local_parts const& parts, std::strin
   runtime::bytes_of_ranks got;
   runtime::over_ranks->gather(name, packed.data(), std::int64_t(packed.size()), got);
   all.clear();
-  for (char const *at = got.bytes.begin(), *const end = got.bytes.end(); at != end;) {
+  for (char const *at = got.bytes.data(), *const end = at + got.bytes.size(); at != end;) {
     host_part<T> p;
     p.extents.rank = rank;
     std::memcpy(p.extents.extent, at, head), at += head;

@@ -3,7 +3,8 @@
 #pragma once
 #include <cstring>  // memcpy
 
-#include <locus/collective/rank_functions.hpp>  // bytes_of_ranks
+#include <locus/collective/rank_functions.hpp>  // over_ranks
+#include <locus/runtime/bytes_of_ranks.hpp>     // bytes_of_ranks
 #include <locus/strategy/per_replica.hpp>       // AnyTensor
 #include <locus/tensor/collective.hpp>          // local_reduction, operation_for
 
@@ -70,7 +71,7 @@ std::vector<N> numbers_of_all(std::vector<N> mine, device_list const& over, std:
   runtime::bytes_of_ranks all;
   runtime::over_ranks->gather(name, mine.data(), std::int64_t(mine.size() * sizeof(N)), all);
   mine.resize(all.bytes.size() / sizeof(N));
-  std::memcpy(mine.data(), all.bytes.begin(), all.bytes.size());
+  std::memcpy(mine.data(), all.bytes.data(), all.bytes.size());
   return mine;
 }
 template <class Op, class N>

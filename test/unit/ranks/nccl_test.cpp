@@ -69,6 +69,30 @@ doubles train() {
   return out;
 }
 
+/// steps of a stencil, with margins of one and two rows; then the number of NCCL's sends on this rank
+template <class List>
+doubles stencils() {
+  using Plate = Tensor<double, Dextents<2>, Sharded<0, List, Halo<2>>>;
+  Plate now(uniform<double>(dextents<2>(23, 19), seed{3})), next(now);
+  for (int k = 0; k < 6; ++k) {
+    if (k % 2 == 0)
+      let(now, [&](auto u) {
+        run(into(interior<1>(next), 0.25 * (interior<1, -1, 0>(u) + interior<1, 1, 0>(u) +
+                                            interior<1, 0, -1>(u) + interior<1, 0, 1>(u))));
+      });
+    else
+      let(now, [&](auto u) {
+        run(into(interior<2>(next), 0.25 * (interior<2, -2, 0>(u) + interior<2, 2, 0>(u) +
+                                            interior<2, 0, -2>(u) + interior<2, 0, 2>(u))));
+      });
+    swap(now, next);
+  }
+  doubles out;
+  put(out, now);
+  out.push_back(fake::instance().operations[int(simulated::nccl_call::send)]);
+  return out;
+}
+
 template <class F>
 std::vector<testing::rank_end> good_ends(std::vector<int> const& layout, F const& f,
                                          int cards = 0) {
@@ -163,6 +187,20 @@ TEST_CASE("a list of named GPUs: NCCL where each rank has them, else the host on
   }
 }
 
+TEST_CASE("rows of halos go from card to card by NCCL") {
+  auto const one = good_ends({0}, stencils<CpuDevice>)[0].numbers;
+  for (auto const& [layout, cards] : {std::pair{std::vector<int>{1, 1}, 0},
+                                      {{2, 2}, 0},
+                                      {{1, 3}, 0},
+                                      {{2, 1, 1}, 0},
+                                      {{4, 2}, 2}})
+    for (testing::rank_end const& e : good_ends(layout, stencils<over_all>, cards)) {
+      INFO(written(layout));
+      CHECK(doubles(e.numbers.begin(), e.numbers.end() - 1) == doubles(one.begin(), one.end() - 1));
+      CHECK((e.numbers.back() > 0) == (cards == 0));  // GPUs of one card send by the host
+    }
+}
+
 TEST_CASE("training by NCCL among ranks: the losses of one process") {
   auto const one = good_ends({1}, train)[0].numbers;
   for (auto const& layout : {std::vector<int>{2, 2}, {1, 3}, {1, 1, 1}})
@@ -221,24 +259,25 @@ TEST_CASE("NCCL fails on one rank: its error says so, and no later collective ru
 }
 
 TEST_CASE("a missing event is found among ranks, too") {
-  auto const ends = testing::on_ranks(2,
-                                      [] {
-                                        runtime::planted.no_waits = true;
-                                        return train();
-                                      },
-                                      {.gpus = {2, 2}});
-  for (testing::rank_end const& e : ends) {
-    INFO(e.error);
-    CHECK(e.error != "");
-  }
+  auto const check = [](auto const& f) {
+    auto const with_fault = [&f] {
+      runtime::planted.no_waits = true;
+      return f();
+    };
+    for (testing::rank_end const& e : testing::on_ranks(2, with_fault, {.gpus = {2, 2}})) {
+      INFO(e.error);
+      CHECK(e.error != "");
+    }
+  };
+  SUBCASE("of an all-reduce") { check(train); }
+  SUBCASE("of a halo") { check(stencils<over_all>); }
 }
 
 TEST_CASE("ranks that NCCL cannot join are named, with the remedy") {
   auto const reason = [](auto const& change) {
     return testing::on_ranks(3,
                              [&change] {
-                               dynamic_array<runtime::rank_cards> all;
-                               all.resize(3);
+                               std::vector<runtime::rank_cards> all(3);
                                for (std::size_t r = 0; r < 3; ++r) {
                                  all[r].gpus = 2, all[r].has_nccl = true;
                                  for (std::size_t k = 0; k < 2; ++k)

@@ -166,8 +166,8 @@ class fake_nccl {
   struct clique {
     std::uint64_t id = 0;
     int ranks = 0, joined = 0;
-    int first = -1, here = 0;  // the ranks of this process: [first, first + here)
-    dynamic_array<int> ends;   // [process]; empty: all ranks are in this one
+    int first = -1, here = 0;          // the ranks of this process: [first, first + here)
+    dynamic_array<std::int64_t> ends;  // [process]; empty: all ranks are in this one
     mutable bool aborted = false;
     bool is_here(int rank) const { return rank >= first && rank < first + here; }
   };
@@ -192,12 +192,23 @@ class fake_nccl {
     int ranks = 0, first = 0;   // all; the first of this process
     double scale = 1;
     clique const* ring = nullptr;
-    bool is_pair = false;
-    std::size_t each = 0;              // bytes that a rank sends
-    mutable dynamic_array<char> sent;  // by rank 0, 1, ...; of a pair by the one that sends
+    bool is_pair = false, leaves = false;  // leaves: the other rank is in another process
+    std::size_t each = 0;                  // bytes that a rank sends
+    mutable dynamic_array<char> sent;      // by rank 0, 1, ...; of a pair by the one that sends
     mutable dynamic_array<char> folded;
     mutable bool brought[max_devices]{};
     meeting() = default;
+    call const& first_call() const {
+      int r = 0;
+      while (!calls[r].comm) ++r;
+      return calls[r];
+    }
+    /// of a pair: the rank that sends, then the one that receives
+    int order() const {
+      call const& c = first_call();
+      bool const sends = c.what == nccl_call::send;
+      return (sends ? c.rank() : c.peer) * 0x8000 + (sends ? c.peer : c.rank());
+    }
     char* sent_by(int rank) const {
       return sent.begin() + (is_pair ? 0 : static_cast<std::size_t>(rank) * each);
     }
@@ -325,18 +336,18 @@ class fake_nccl {
     bool const is_new = ring.joined > 0 && ring.joined < ring.ranks && ring.ends.empty();
     if (!is_new || ring.aborted || !runtime::ranks_by) return 0;
     auto const processes = static_cast<std::size_t>(runtime::this_rank.ranks);
-    dynamic_array<int> mine;
-    dynamic_array<std::int64_t> bytes;
+    dynamic_array<std::int64_t> mine, bytes;
     mine.resize(processes), bytes.resize(processes);
-    for (std::size_t k = 0; k < processes; ++k) bytes[k] = std::int64_t((k + 1) * sizeof(int));
+    for (std::size_t k = 0; k < processes; ++k)
+      bytes[k] = static_cast<std::int64_t>((k + 1) * sizeof mine[0]);
     mine[static_cast<std::size_t>(runtime::this_rank.rank)] = ring.here;
     if (int const code =
             carried(runtime::ranks_by->all_gather(mine.begin(), bytes.begin(), limit())))
       return code;
-    int end = 0;
-    for (int const n : mine) ring.ends.push(end += n);
+    std::int64_t end = 0;
+    for (std::int64_t const n : mine) ring.ends.push(end += n);
     if (end != ring.ranks) return refuse("a rank is missing");
-    ring.joined = end;
+    ring.joined = ring.ranks;
     return 0;
   }
   static double limit() {
@@ -350,10 +361,34 @@ class fake_nccl {
     if (f.rank >= 0) last_ << ", rank " << f.rank;
     return runtime::nccl_remote_error;
   }
+  /// means: the sends and receives of a group between processes, all processes in the order of the
+  ///        ranks that send and receive
+  int bring_pairs(dynamic_array<shared<meeting>> const& meetings) {
+    constexpr int none = 0x7fffffff;
+    for (int done = -1;;) {
+      int next = none;
+      for (auto const& m : meetings)
+        if (m->leaves && !m->ring->aborted && m->order() > done && m->order() < next)
+          next = m->order();
+      if (next == none) return 0;
+      for (auto const& m : meetings)
+        if (m->leaves && !m->ring->aborted && m->order() == next)
+          if (int const code = bring_pair(*m); code != 0) return code;
+      done = next;
+    }
+  }
+  int bring_pair(meeting const& m) {
+    call const& c = m.first_call();
+    int process = 0;
+    while (m.ring->ends[static_cast<std::size_t>(process)] <= c.peer) ++process;
+    runtime::rank_message const one{process, m.sent.begin(), static_cast<std::int64_t>(m.each),
+                                    c.what == nccl_call::send};
+    return carried(runtime::ranks_by->exchange(&one, 1, limit()));
+  }
   /// means: the terms of the ranks in other processes
   int bring_terms(meeting const& m) {
     dynamic_array<std::int64_t> ends;
-    for (int const e : m.ring->ends) ends.push(std::int64_t(e) * std::int64_t(m.each));
+    for (std::int64_t const e : m.ring->ends) ends.push(e * static_cast<std::int64_t>(m.each));
     return carried(runtime::ranks_by->all_gather(m.sent.begin(), ends.begin(), limit()));
   }
 
@@ -374,7 +409,7 @@ class fake_nccl {
       if (first.op >= runtime::nccl_first_made)
         now.scale = scales_[static_cast<std::size_t>(first.op - runtime::nccl_first_made)];
       bool const pair = first.what == nccl_call::send || first.what == nccl_call::receive;
-      now.is_pair = pair;
+      now.is_pair = pair, now.leaves = pair && !ring->is_here(first.peer);
       now.each = first.bytes() * static_cast<std::size_t>(
                                      first.what == nccl_call::reduce_scatter ? ring->ranks : 1);
       now.sent.resize(now.each * static_cast<std::size_t>(pair ? 1 : ring->ranks));
@@ -382,7 +417,7 @@ class fake_nccl {
       auto const slot = [&](call const& c) { return c.rank() - ring->first; };
       now.calls[slot(first)] = first;
       unsigned seen = 1u << slot(first);
-      for (std::size_t k = i + 1; k < all.size(); ++k) {
+      for (std::size_t k = i + 1; k < all.size() && !now.leaves; ++k) {
         call const& c = all[k];
         bool const theirs = !used[k] && at(c.comm).ring == ring && (seen >> slot(c) & 1) == 0;
         bool const c_pair = c.what == nccl_call::send || c.what == nccl_call::receive;
@@ -396,8 +431,9 @@ class fake_nccl {
         now.calls[slot(c)] = c;
         if (pair) break;
       }
-      bool const complete = pair ? seen != (1u << slot(first)) || first.peer == first.rank()
-                                 : seen == (1u << ring->here) - 1;
+      bool const complete = now.leaves ? !ring->ends.empty()
+                            : pair     ? seen != (1u << slot(first)) || first.peer == first.rank()
+                                       : seen == (1u << ring->here) - 1;
       if (!complete) {
         last_ = message{};
         last_ << name_of(first.what) << " of rank " << first.rank()
@@ -435,10 +471,12 @@ class fake_nccl {
       }
     Engine::join(streams.begin(), static_cast<int>(streams.size()));
     for (auto const& m : meetings) {
-      if (m->ring->ends.empty() || m->ring->aborted) continue;
+      if (m->ring->ends.empty() || m->ring->aborted || (m->is_pair && !m->leaves)) continue;
       Engine::finish(streams.begin(), static_cast<int>(streams.size()));
+      if (m->is_pair) continue;
       if (int const code = bring_terms(*m); code != 0) return code;
     }
+    if (int const code = bring_pairs(meetings); code != 0) return code;
     for (auto const& m : meetings)
       for (call const& c : m->calls) {
         if (!c.comm) continue;

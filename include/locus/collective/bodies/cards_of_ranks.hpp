@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/cards_of_ranks.hpp declares.
 #pragma once
-#include <algorithm>  // sort
-#include <utility>    // move
+#include <algorithm>  // copy, sort
+#include <vector>     // vector
 
 #include <locus/collective/cards_of_ranks.hpp>  // the declarations
 #include <locus/collective/ranks.hpp>           // require_carried, write_rank
@@ -46,13 +46,13 @@ LOCUS_FUNCTION runtime::rank_cards cards_of_this_rank(int gpus) {
 }
 
 /// means: why NCCL cannot join the cards of these ranks; empty: it can
-LOCUS_FUNCTION message reason_without_nccl(dynamic_array<runtime::rank_cards> const& all) {
+LOCUS_FUNCTION message reason_without_nccl(std::vector<runtime::rank_cards> const& all) {
   message why;
   struct card {
     std::uint64_t identity;
     int rank;
   };
-  dynamic_array<card> cards;
+  std::vector<card> cards;
   for (int r = 0; r < runtime::this_rank.ranks; ++r) {
     runtime::rank_cards const& mine = all[static_cast<std::size_t>(r)];
     if (mine.gpus > 0 && !mine.has_nccl) {
@@ -60,7 +60,7 @@ LOCUS_FUNCTION message reason_without_nccl(dynamic_array<runtime::rank_cards> co
       return why;
     }
     for (std::uint64_t const id : mine.identity)
-      if (id != 0) cards.push({id, r});
+      if (id != 0) cards.push_back({id, r});
   }
   std::sort(cards.begin(), cards.end(), [](card const& a, card const& b) {
     return a.identity != b.identity ? a.identity < b.identity : a.rank < b.rank;
@@ -82,20 +82,26 @@ namespace locus::internal {
 
 LOCUS_FUNCTION void tell_cards(int gpus) {
   using runtime::rank_cards;
-  dynamic_array<rank_cards> all;
-  dynamic_array<std::int64_t> ends;
-  all.resize(static_cast<std::size_t>(runtime::this_rank.ranks)), ends.resize(all.size());
+  std::vector<rank_cards> all(static_cast<std::size_t>(runtime::this_rank.ranks));
+  std::vector<std::int64_t> ends(all.size());
   for (std::size_t r = 0; r < ends.size(); ++r)
     ends[r] = std::int64_t(r + 1) * std::int64_t(sizeof(rank_cards));
   all[static_cast<std::size_t>(runtime::this_rank.rank)] = locus::detail::cards_of_this_rank(gpus);
-  require_carried(runtime::ranks_by->all_gather(all.begin(), ends.begin(), seconds_for_ranks()),
+  require_carried(runtime::ranks_by->all_gather(all.data(), ends.data(), seconds_for_ranks()),
                   point_now());
   message const why = locus::detail::reason_without_nccl(all);
   log_line line;
-  if (why.view().empty())
-    runtime::cards_of_ranks().of = std::move(all), ++runtime::cards_of_ranks().version;
-  else if (runtime::this_rank.rank == 0)
+  if (why.view().empty()) {
+    auto* const table = new rank_cards[all.size()];
+    std::copy(all.begin(), all.end(), table);
+    runtime::cards_of_ranks = {table, runtime::cards_of_ranks.version + 1};
+  } else if (runtime::this_rank.rank == 0)
     runtime::warn(line << "locus: reductions between ranks go through the host: " << why.view());
+}
+
+LOCUS_FUNCTION void forget_cards() {
+  delete[] runtime::cards_of_ranks.of;
+  runtime::cards_of_ranks = {nullptr, runtime::cards_of_ranks.version + 1};
 }
 
 }  // namespace locus::internal

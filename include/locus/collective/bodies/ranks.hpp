@@ -5,9 +5,10 @@
 #include <utility>  // exchange
 #include <vector>   // vector
 
-#include <locus/collective/ranks.hpp>   // the declarations
-#include <locus/runtime/variables.hpp>  // checks_ranks
-#include <locus/watch/site_text.hpp>    // write_site
+#include <locus/collective/ranks.hpp>        // the declarations
+#include <locus/runtime/bytes_of_ranks.hpp>  // bytes_of_ranks
+#include <locus/runtime/variables.hpp>       // checks_ranks
+#include <locus/watch/site_text.hpp>         // write_site
 
 LOCUS_COLD_BEGIN
 
@@ -167,14 +168,13 @@ LOCUS_FUNCTION void gather_from_ranks(std::string_view operation, void const* mi
   meet_ranks(point, points.data());
   std::int64_t end = 0;
   all.ends.clear();
-  for (rank_point const& p : points) all.ends.push(end += p.said);
+  for (rank_point const& p : points) all.ends.push_back(end += p.said);
   if (end == 0) return;
   all.bytes.resize(static_cast<std::size_t>(end));
   std::int64_t const here = all.ends[static_cast<std::size_t>(runtime::this_rank.rank)] - bytes;
-  if (bytes > 0) std::memcpy(all.bytes.begin() + here, mine, static_cast<std::size_t>(bytes));
+  if (bytes > 0) std::memcpy(all.bytes.data() + here, mine, static_cast<std::size_t>(bytes));
   require_carried(
-      runtime::ranks_by->all_gather(all.bytes.begin(), all.ends.begin(), seconds_for_ranks()),
-      point);
+      runtime::ranks_by->all_gather(all.bytes.data(), all.ends.data(), seconds_for_ranks()), point);
 }
 
 LOCUS_FUNCTION void begin_elsewhere(std::string_view operation, std::int64_t bytes) {

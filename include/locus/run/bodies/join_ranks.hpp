@@ -43,7 +43,7 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
 LOCUS_FUNCTION void leave_ranks() {
   runtime::ranks_by = nullptr, runtime::over_ranks = nullptr;
   runtime::this_rank = {};
-  runtime::cards_of_ranks().of.clear(), ++runtime::cards_of_ranks().version;
+  forget_cards();
 }
 
 }  // namespace locus::internal

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>  // vector
 
+#include <locus/collective/group.hpp>      // nccl_group, communicators_for
 #include <locus/plan/halo.hpp>             // each_halo_part
 #include <locus/run/copy_value.hpp>        // copy_value, join_queues
 #include <locus/run/events.hpp>            // begin_collective
@@ -220,10 +221,13 @@ struct crossing_of_ranks {
   }
 
   /// the rows of a halo that cross ranks, in one order on both sides, unless they are valid on all
-  bool exchange_rows(bool valid) {
-    internal::rank_point const mine = internal::point_of("halo", bytes());
+  bool exchange_rows(replica_topology const& on, bool valid) {
+    bool const by_nccl = joins_cards(on);
+    internal::rank_point const mine =
+        internal::point_of(by_nccl ? "halo by NCCL" : "halo", bytes());
     std::vector<std::int64_t> const begins = meet_rows(mine, &valid);
     if (valid) return true;
+    if (by_nccl) return exchange_rows_of_cards(on), false;
     auto const rank_of = [&](std::int64_t row) {
       int q = 0;
       while (begins[std::size_t(q) + 1] <= row) ++q;
@@ -267,6 +271,49 @@ struct crossing_of_ranks {
     return false;
   }
 
+  /// each replica of all ranks has a card of its own, and NCCL joins them
+  static bool joins_cards(replica_topology const& on) {
+    return on.has_nccl_among_ranks() && !on.shares_cards;
+  }
+  /// from card to card. Rows are dense: a Halo lies beside pieces that are cut along axis 0
+  void exchange_rows_of_cards(replica_topology const& on) {
+    internal::collective_name const name{"halo", -1};
+    nccl_group group(communicators_for(on, name), name);
+    struct rows_of_replica {
+      int replica;
+      byte_range bytes;
+    };
+    std::vector<rows_of_replica> used;
+    internal::each_halo_part(
+        rows(), from, me.outside, me.before, me.behind, [&](internal::halo_part const& p) {
+          bool const sends = from.has_piece(p.from);
+          std::int64_t const n = p.rows * bytes_of_row();
+          if (from.has_piece(p.to) == sends || n == 0) return;
+          int const r = sends ? p.from : p.to,
+                    peer = from.devices.before() + (sends ? p.to : p.from);
+          std::int64_t const row = sends ? p.first - from.piece_begin(rows(), r) : p.at;
+          local_layout of_part;
+          void* const data =
+              part_of(run.value(me.from, r), rank, from.axis, row, p.rows, element_bytes, of_part)
+                  .data;
+          if (sends) {
+            wait_for(run, me.from, r, *on.on[r]);
+            group.send(on.rank[r], peer, data, n), run.done.sent += n;
+          } else {
+            wait_for_readers(run, *on.on[r], queue_kind::compute, {data, n}, *on.on[r]);
+            group.receive(on.rank[r], peer, data, n), run.done.received += n;
+          }
+          used.push_back({r, {data, n}});
+        });
+    for (rows_of_replica const& u : used)
+      runtime::wait(*on.on[u.replica], queue_kind::communication,
+                    runtime::mark(*on.on[u.replica], queue_kind::compute));
+    group.issue(queue_kind::communication);
+    for (rows_of_replica const& u : used)
+      run.pending.push(
+          {on.on[u.replica], on.on[u.replica], u.bytes, group.done(on.rank[u.replica])});
+  }
+
   void carry(std::vector<runtime::rank_message> const& messages, internal::rank_point const& mine) {
     if (messages.empty()) return;
     internal::require_carried(runtime::ranks_by->exchange(messages.data(), int(messages.size()),
@@ -289,6 +336,11 @@ LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me) {
   bool const gathers = me.how == transfer_kind::gather || me.how == transfer_kind::all_gather;
   if (gathers && bytes > config::get_gather_limit()) refuse_gather(bytes);
   if (me.how == transfer_kind::halo) {
+    replica_topology const on = look_at(c.from.devices, run.chosen);
+    if (crossing_of_ranks::joins_cards(on)) {
+      communicators_for(on, {"halo", -1});
+      return;
+    }
     bytes = 0;
     internal::each_halo_part(c.rows(), c.from, me.outside, me.before, me.behind,
                              [&](internal::halo_part const& p) {
@@ -300,16 +352,17 @@ LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me) {
 }
 
 /// means: the event of a transfer between ranks begins
-LOCUS_FUNCTION void announce(event_scope& scope, crossing_of_ranks const& c) {
+LOCUS_FUNCTION void announce(event_scope& scope, crossing_of_ranks const& c, std::string_view by,
+                             logical_device& carrier, queue_kind queue) {
   if (c.run.seen.watchers & runtime::event_watchers)
-    begin_collective(scope, c.run, c.me.how, 1, c.cut().is_sharded() ? c.cut() : c.to,
-                     runtime::ranks_by->name, c.bytes(), c.host, queue_kind::compute);
+    begin_collective(scope, c.run, c.me.how, 1, c.cut().is_sharded() ? c.cut() : c.to, by,
+                     c.bytes(), carrier, queue);
 }
 
 LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me) {
   crossing_of_ranks c{run, me};
   event_scope scope;
-  announce(scope, c);
+  announce(scope, c, runtime::ranks_by->name, c.host, queue_kind::compute);
   switch (me.how) {
   case transfer_kind::broadcast: return c.broadcast();
   case transfer_kind::scatter: return c.scatter();
@@ -319,9 +372,13 @@ LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me) {
 
 LOCUS_FUNCTION bool exchange_between_ranks(run_state& run, transfer const& me, bool valid) {
   crossing_of_ranks c{run, me};
+  replica_topology const on = look_at(c.from.devices, run.chosen);
   event_scope scope;
-  announce(scope, c);
-  return c.exchange_rows(valid);
+  if (crossing_of_ranks::joins_cards(on))
+    announce(scope, c, "NCCL of all ranks", *on.on[0], queue_kind::communication);
+  else
+    announce(scope, c, runtime::ranks_by->name, c.host, queue_kind::compute);
+  return c.exchange_rows(on, valid);
 }
 
 }  // namespace LOCUS_RUN_MODE
