@@ -98,6 +98,19 @@ namespace locus::internal {
 LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
                                                    collective_name const& name);
 
+/// A message of a replica of this process to or from a card of any process.
+struct card_message {
+  int replica = 0, peer = 0;  // peer: the number of its card in NCCL
+  void* data = nullptr;
+  std::int64_t bytes = 0;
+  bool is_sent = false;
+};
+/// means: NCCL carries all messages on the communication queues, after the work that the compute
+///        queues have; done[r]: when those of replica r have arrived and are gone
+/// fails: collective_error
+LOCUS_FUNCTION void exchange_among_cards(replica_topology const& t, collective_name const& name,
+                                         dynamic_array<card_message> const& all, stamp* done);
+
 }  // namespace locus::internal
 
 LOCUS_COLD_END

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // This process becomes a rank of a program, and ends to be one.
 #pragma once
-#include <locus/backend/all_gpus.hpp>          // visible_gpus
+#include <locus/backend/all_gpus.hpp>           // visible_gpus
 #include <locus/collective/cards_of_ranks.hpp>  // tell_cards
 #include <locus/core/macros.hpp>                // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
-#include <locus/run/over_ranks.hpp>    // functions_over_ranks
+#include <locus/run/over_ranks.hpp>             // functions_over_ranks
 
 LOCUS_COLD_BEGIN
 

@@ -4,6 +4,8 @@
 #include <cstdint>  // int64_t
 #include <vector>   // vector
 
+#include <locus/core/compiler.hpp>  // what a compiler must have
+
 namespace locus::runtime {
 
 /// One rank's bytes after another's: those of rank r are [ends[r - 1], ends[r]).

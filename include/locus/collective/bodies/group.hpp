@@ -222,6 +222,26 @@ LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
   return *s;
 }
 
+LOCUS_FUNCTION void exchange_among_cards(replica_topology const& t, collective_name const& name,
+                                         dynamic_array<card_message> const& all, stamp* done) {
+  nccl_group group(communicators_for(t, name), name);
+  bool takes_part[max_devices]{};
+  for (card_message const& m : all) {
+    takes_part[m.replica] = true;
+    if (m.is_sent)
+      group.send(t.rank[m.replica], m.peer, m.data, m.bytes);
+    else
+      group.receive(t.rank[m.replica], m.peer, m.data, m.bytes);
+  }
+  for (int r = 0; r < t.count; ++r)
+    if (takes_part[r])
+      runtime::wait(*t.on[r], queue_kind::communication,
+                    runtime::mark(*t.on[r], queue_kind::compute));
+  group.issue(queue_kind::communication);
+  for (int r = 0; r < t.count; ++r)
+    if (takes_part[r]) done[r] = group.done(t.rank[r]);
+}
+
 }  // namespace locus::internal
 
 LOCUS_COLD_END

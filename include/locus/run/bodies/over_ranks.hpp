@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>  // vector
 
-#include <locus/collective/group.hpp>      // nccl_group, communicators_for
+#include <locus/collective/group.hpp>      // exchange_among_cards, communicators_for
 #include <locus/plan/halo.hpp>             // each_halo_part
 #include <locus/run/copy_value.hpp>        // copy_value, join_queues
 #include <locus/run/events.hpp>            // begin_collective
@@ -277,41 +277,29 @@ struct crossing_of_ranks {
   }
   /// from card to card. Rows are dense: a Halo lies beside pieces that are cut along axis 0
   void exchange_rows_of_cards(replica_topology const& on) {
-    internal::collective_name const name{"halo", -1};
-    nccl_group group(communicators_for(on, name), name);
-    struct rows_of_replica {
-      int replica;
-      byte_range bytes;
-    };
-    std::vector<rows_of_replica> used;
+    dynamic_array<internal::card_message> messages;
     internal::each_halo_part(
         rows(), from, me.outside, me.before, me.behind, [&](internal::halo_part const& p) {
           bool const sends = from.has_piece(p.from);
           std::int64_t const n = p.rows * bytes_of_row();
           if (from.has_piece(p.to) == sends || n == 0) return;
-          int const r = sends ? p.from : p.to,
-                    peer = from.devices.before() + (sends ? p.to : p.from);
+          int const r = sends ? p.from : p.to, other = sends ? p.to : p.from;
           std::int64_t const row = sends ? p.first - from.piece_begin(rows(), r) : p.at;
           local_layout of_part;
           void* const data =
               part_of(run.value(me.from, r), rank, from.axis, row, p.rows, element_bytes, of_part)
                   .data;
-          if (sends) {
+          if (sends)
             wait_for(run, me.from, r, *on.on[r]);
-            group.send(on.rank[r], peer, data, n), run.done.sent += n;
-          } else {
+          else
             wait_for_readers(run, *on.on[r], queue_kind::compute, {data, n}, *on.on[r]);
-            group.receive(on.rank[r], peer, data, n), run.done.received += n;
-          }
-          used.push_back({r, {data, n}});
+          messages.push({r, from.devices.before() + other, data, n, sends});
+          (sends ? run.done.sent : run.done.received) += n;
         });
-    for (rows_of_replica const& u : used)
-      runtime::wait(*on.on[u.replica], queue_kind::communication,
-                    runtime::mark(*on.on[u.replica], queue_kind::compute));
-    group.issue(queue_kind::communication);
-    for (rows_of_replica const& u : used)
-      run.pending.push(
-          {on.on[u.replica], on.on[u.replica], u.bytes, group.done(on.rank[u.replica])});
+    stamp done[max_devices]{};
+    internal::exchange_among_cards(on, {"halo", -1}, messages, done);
+    for (internal::card_message const& m : messages)
+      run.pending.push({on.on[m.replica], on.on[m.replica], {m.data, m.bytes}, done[m.replica]});
   }
 
   void carry(std::vector<runtime::rank_message> const& messages, internal::rank_point const& mine) {
