@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL among the cards of several ranks: processes that share one card and that NCCL takes for hosts
 // of their own (NCCL_HOSTID; a test's trick, never for real nodes), beside the CPU of one process.
-// Exit status 77: no GPU or no NCCL here.
+// With arguments each rank has as many cards of the PTX machine. Exit status 77: no GPU or no NCCL here.
 #include <locus/cuda.cuh>
 
 #include <cmath>
@@ -14,6 +14,8 @@
 
 #include <locus/testing/ranks.hpp>
 #include <locus/training.hpp>
+
+#include "../ptx/ask.hpp"
 
 using namespace locus;
 using doubles = std::vector<double>;
@@ -72,13 +74,13 @@ doubles numbers_of() {
   stencil<List>(out), training<List>(out);
   return out;
 }
-/// the numbers, then 1 if NCCL has joined the ranks
+/// the numbers, then 1 if NCCL has joined the ranks, then what the PTX machine found
 doubles by_nccl() {
   doubles out = numbers_of<Ranks<AllGpus>>();
   bool joined = false;
   for (detail::communicator_set* s : detail::communicators().sets)
     joined = joined || (s->joins_processes() && s->tried && !s->is_broken());
-  out.push_back(joined);
+  out.push_back(joined), out.push_back(double(ptx_figure("ptx_findings")));
   return out;
 }
 /// rank 1 is killed: what rank 0 is told of a sum, and whether it took less than a minute
@@ -93,16 +95,53 @@ doubles beside_a_dead_rank() {
   return {};
 }
 
+std::vector<int> cards_of_ranks;  // of the PTX machine
 void as_a_host_of_its_own(int rank) {
   setenv("NCCL_HOSTID", ("locus-test-" + std::to_string(rank)).c_str(), 1);
   for (char const* off : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"}) setenv(off, "1", 1);
   setenv("NCCL_NET", "Socket", 1), setenv("NCCL_MAX_CTAS", "1", 1);
   setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+  if (rank < int(cards_of_ranks.size()))
+    setenv("PTX_CARDS", std::to_string(cards_of_ranks[std::size_t(rank)]).c_str(), 1);
+}
+
+void compare(int ranks, doubles const& right) {
+  auto const ends =
+      testing::on_ranks(ranks, by_nccl, {.before = as_a_host_of_its_own, .seconds = 200});
+  double most = 0;
+  for (testing::rank_end const& e : ends) {
+    check(e.is_good() && e.numbers.size() == right.size() + 2, "a rank: " + e.error);
+    if (!e.is_good()) continue;
+    check(e.numbers[right.size()] == 1, "NCCL joins the ranks");
+    check(e.numbers.back() <= 0, "findings of the PTX machine");
+    for (std::size_t i = 0; i < right.size(); ++i)
+      most = std::fmax(most, std::abs(e.numbers[i] - right[i]) / (1 + std::abs(right[i])));
+  }
+  check(most < 1e-9, "numbers of the ranks");
+  std::printf("%d ranks by NCCL: %zu numbers, at most %.1e from those of the CPU\n", ranks,
+              right.size(), most);
+}
+void kill_a_rank() {
+  double const begin = seconds_now();
+  auto const ends =
+      testing::on_ranks(2, beside_a_dead_rank, {.before = as_a_host_of_its_own, .seconds = 100});
+  double const took = seconds_now() - begin;
+  check(ends[1].status != 0 && !ends[1].is_good(), "rank 1 was killed");
+  check(ends[0].status == 0 && ends[0].error.starts_with("locus: ") && took < 60,
+        "rank 0 is told: " + ends[0].error);
+  std::printf("a killed rank: after %.1f s the other ends with: %s\n", took, ends[0].error.c_str());
 }
 
 }  // namespace
 
-int main() {
+/// how the PTX machine's NCCL sees the ranks of this program
+extern "C" __attribute__((visibility("default"))) void ptx_ranks(runtime::rank_carrier const** by,
+                                                                 rank_numbers* ranks) {
+  *by = runtime::ranks_by, *ranks = runtime::this_rank;
+}
+
+int main(int argc, char** argv) {
+  for (int k = 1; k < argc; ++k) cards_of_ranks.push_back(std::atoi(argv[k]));
   // a process that has asked for cards cannot fork: a rank asks
   auto const there = testing::on_ranks(1, [] {
     int version = 0;
@@ -115,31 +154,11 @@ int main() {
   }
   auto const right = testing::on_ranks(1, numbers_of<CpuDevice>, {.seconds = 200});
   check(right[0].is_good(), "one process: " + right[0].error);
-  for (int const ranks : {2, 3}) {
-    auto const ends =
-        testing::on_ranks(ranks, by_nccl, {.before = as_a_host_of_its_own, .seconds = 200});
-    double most = 0;
-    for (testing::rank_end const& e : ends) {
-      check(e.is_good() && e.numbers.size() == right[0].numbers.size() + 1, "a rank: " + e.error);
-      if (!e.is_good()) continue;
-      check(e.numbers.back() == 1, "NCCL joins the ranks");
-      for (std::size_t i = 0; i < right[0].numbers.size(); ++i) {
-        double const want = right[0].numbers[i];
-        most = std::fmax(most, std::abs(e.numbers[i] - want) / (1 + std::abs(want)));
-      }
-    }
-    check(most < 1e-9, "numbers of the ranks");
-    std::printf("%d ranks by NCCL: %zu numbers, at most %.1e from those of the CPU\n", ranks,
-                right[0].numbers.size(), most);
+  if (argc > 1) {
+    compare(argc - 1, right[0].numbers);
+  } else {
+    compare(2, right[0].numbers), compare(3, right[0].numbers), kill_a_rank();
   }
-  double const begin = seconds_now();
-  auto const ends =
-      testing::on_ranks(2, beside_a_dead_rank, {.before = as_a_host_of_its_own, .seconds = 100});
-  double const took = seconds_now() - begin;
-  check(ends[1].status != 0 && !ends[1].is_good(), "rank 1 was killed");
-  check(ends[0].status == 0 && ends[0].error.starts_with("locus: ") && took < 60,
-        "rank 0 is told: " + ends[0].error);
-  std::printf("a killed rank: after %.1f s the other ends with: %s\n%d failed\n", took,
-              ends[0].error.c_str(), failures);
+  std::printf("%d failed\n", failures);
   return failures != 0;
 }

@@ -60,6 +60,12 @@ PTX_API void ptx_join(void* const* streams, int n) {
       if (other != k) at(static_cast<cudaStream_t>(streams[k])).waits.push_back(reached);
     }
 }
+PTX_API int ptx_finish(void* const* streams, int n) {
+  return api([&](state&) {
+    for (int k = 0; k < n; ++k) finish(at(static_cast<cudaStream_t>(streams[k])));
+    return cudaSuccess;
+  });
+}
 PTX_API void ptx_wrote(void const* p, std::size_t bytes) {
   device_memory::instance().set_written(number(p), bytes);
 }

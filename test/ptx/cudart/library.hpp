@@ -18,6 +18,8 @@ void* ptx_host(void const* p);
 void ptx_wrote(void const* p, std::size_t bytes);
 /// the next work of each stream comes after all that all of them were given
 void ptx_join(void* const* streams, int n);
+/// runs all work that these streams were given; a code of CUDA
+int ptx_finish(void* const* streams, int n);
 /// the card where memory lies; -1: the host's
 int ptx_card_of(void const* p);
 int ptx_card_of_stream(void* stream);  // null: the current one

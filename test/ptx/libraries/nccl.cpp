@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // In place of libnccl.so.2: collectives by NCCL's rules, as simulated GPUs have them, among the cards of the PTX
-// machine. Operations of all ranks meet on the streams that they are given.
+// machine. Operations of all ranks meet on the streams that they are given. Between processes the carrier of the
+// program brings them, which the program shows by a function `ptx_ranks`.
+#include <dlfcn.h>
 #include <memory>
 #include <mutex>
 
@@ -37,6 +39,7 @@ struct engine {
     ptx_submit(s, task<Work>::run, t, "NCCL", memory.bytes, 0);
   }
   static void join(void* const* streams, int n) { ptx_join(streams, n); }
+  static void finish(void* const* streams, int n) { ptx_finish(streams, n); }
 };
 using fake = locus::simulated::fake_nccl<engine>;
 constexpr locus::runtime::nccl_api table = fake::table();
@@ -53,14 +56,23 @@ int call(char const* function, int (*f)(A...), B... b) {
   return planned != 0 ? planned : f(b...);
 }
 
+/// means: this library sees the ranks of the program
+void look_at_ranks() {
+  using show = void (*)(locus::runtime::rank_carrier const** by, locus::rank_numbers* ranks);
+  if (auto* const f = reinterpret_cast<show>(dlsym(RTLD_DEFAULT, "ptx_ranks")))
+    f(&locus::runtime::ranks_by, &locus::runtime::this_rank);
+}
+
 }  // namespace
 
 NCCL_API int ncclGetVersion(int* v) { return call("ncclGetVersion", table.version, v); }
 NCCL_API int ncclGetUniqueId(locus::runtime::nccl_id* id) {
+  look_at_ranks();
   return call("ncclGetUniqueId", table.make_id, id);
 }
 NCCL_API int ncclCommInitRankConfig(void** comm, int ranks, locus::runtime::nccl_id id, int rank,
                                     void*) {
+  look_at_ranks();
   return call("ncclCommInitRankConfig", table.init_rank, comm, ranks, &id, rank);
 }
 NCCL_API int ncclCommGetAsyncError(void* c, int* state) {

@@ -104,8 +104,7 @@ class fake_nccl {
     using runtime::nccl_type;
     runtime::nccl_api t{};
     LOCUS_NCCL(version, (int* v), *v = 22809, 0);
-    LOCUS_NCCL(make_id, (runtime::nccl_id * id), *id = {},
-               std::memcpy(id->bytes, &++f.ids_, sizeof f.ids_), 0);
+    LOCUS_NCCL(make_id, (runtime::nccl_id * id), *id = {}, f.number(*id), 0);
     LOCUS_NCCL(init_rank, (void** comm, int ranks, runtime::nccl_id const* id, int rank),
                f.init(comm, ranks, *id, rank));
     t.async_state = [](void* comm, int* state) {
@@ -235,6 +234,11 @@ class fake_nccl {
     last_ = message{};
     last_ << std::string_view(e.what());
     return runtime::nccl_system_error;
+  }
+  /// means: a number that no other process gives
+  void number(runtime::nccl_id& id) {
+    std::uint64_t const n = ++ids_ + (static_cast<std::uint64_t>(runtime::this_rank.rank) << 32);
+    std::memcpy(id.bytes, &n, sizeof n);
   }
   int init(void** comm, int ranks, runtime::nccl_id const& id, int rank) {
     if (depth_ == 0 && ranks > 1) return refuse("one thread makes several ranks outside a group");
