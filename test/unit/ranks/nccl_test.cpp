@@ -172,32 +172,33 @@ TEST_CASE("a list of named GPUs: NCCL where each rank has them, else the host on
     return out;
   };
   doubles want;
-  for (auto const& [layout, calls] : {std::pair{std::vector<int>{2, 2}, true},
-                                      {{3, 2}, true},
-                                      {{2, 1}, false},
-                                      {{1, 2, 3}, false}}) {
-    INFO(written(layout));
-    auto const ends = good_ends(layout, f);
+  struct row {
+    std::vector<int> layout;
+    bool calls;
+  };
+  for (row const& r : {row{{2, 2}, true}, {{3, 2}, true}, {{2, 1}, false}, {{1, 2, 3}, false}}) {
+    INFO(written(r.layout));
+    auto const ends = good_ends(r.layout, f);
     for (testing::rank_end const& e : ends) {
       doubles const sums(e.numbers.begin(), e.numbers.end() - 1);
       if (want.empty()) want = sums;
       CHECK(sums == want);
-      CHECK((e.numbers.back() > 0) == calls);
+      CHECK((e.numbers.back() > 0) == r.calls);
     }
   }
 }
 
 TEST_CASE("rows of halos go from card to card by NCCL") {
   auto const one = good_ends({0}, stencils<CpuDevice>)[0].numbers;
-  for (auto const& [layout, cards] : {std::pair{std::vector<int>{1, 1}, 0},
-                                      {{2, 2}, 0},
-                                      {{1, 3}, 0},
-                                      {{2, 1, 1}, 0},
-                                      {{4, 2}, 2}})
-    for (testing::rank_end const& e : good_ends(layout, stencils<over_all>, cards)) {
-      INFO(written(layout));
+  struct row {
+    std::vector<int> layout;
+    int cards;
+  };
+  for (row const& r : {row{{1, 1}, 0}, {{2, 2}, 0}, {{1, 3}, 0}, {{2, 1, 1}, 0}, {{4, 2}, 2}})
+    for (testing::rank_end const& e : good_ends(r.layout, stencils<over_all>, r.cards)) {
+      INFO(written(r.layout));
       CHECK(doubles(e.numbers.begin(), e.numbers.end() - 1) == doubles(one.begin(), one.end() - 1));
-      CHECK((e.numbers.back() > 0) == (cards == 0));  // GPUs of one card send by the host
+      CHECK((e.numbers.back() > 0) == (r.cards == 0));  // GPUs of one card send by the host
     }
 }
 
