@@ -7,6 +7,7 @@
 //     float_operations_per_second,,9.1e10,measured 2026-11-27
 //     kernel,conv2d,8.2e10,measured 2026-11-27
 //     slowdown,2,1.05,measured 2026-11-27
+//     memory_slowdown,2,1.6,measured 2026-11-27
 //     reduce,2:4096,3.1e-5,measured 2026-11-27
 //     end,,,
 #pragma once
@@ -69,7 +70,7 @@ class file_reader {
     message text;
     text << "locus: no machine in '" << path_ << "'";
     if (line_ > 0) text << ", line " << line_;
-    throw bad_file(text << ": " << what << "; measure the machine again");
+    throw bad_file(text << ": " << what << "; measure it again with bench/fit_machine.sh");
   }
   std::string content() const {
     std::FILE* const f = std::fopen(path_.c_str(), "rb");
@@ -120,12 +121,18 @@ class file_reader {
       m.replicas_per_node = count(cell[2]);
     else if (what == "overlaps")
       m.overlaps = c.value != 0;
+    else if (what == "groups")
+      m.groups = c.value != 0;
     else if (what == "kernel") {
       if (m.kernel_count == description::most_kernels) refuse("it has too many kernels");
       m.add(kernel_rate{kept(of), c});
     } else if (what == "slowdown") {
       if (m.shared_count == description::most_tables) refuse("it has too many slowdowns");
       m.add(slowdown{count(of), c});
+    } else if (what == "memory_slowdown") {
+      if (m.shared_count == 0 || m.shared[m.shared_count - 1].replicas != count(of))
+        refuse("a memory_slowdown does not stand behind the slowdown of as many replicas");
+      m.shared[m.shared_count - 1].memory_factor = c;
     } else if (what == "reduce")
       take_reduce(m, of, c);
     else {

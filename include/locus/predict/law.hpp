@@ -139,18 +139,27 @@ constexpr double seconds_of_exchange(machines::description const& m, int replica
 
 /// How many times as long kernels take while so many replicas of a node compute: on a line between
 /// two entries, and in proportion beyond the last.
-constexpr double slowdown_of(machines::description const& m, int replicas) {
-  if (m.shared_count == 0) return 1;
+struct slowness {
+  double kernels = 1, memory = 1;
+};
+constexpr slowness slowness_of(machines::slowdown const& s) {
+  double const own = s.factor.value;
+  return {own, s.memory_factor.value > 0 ? s.memory_factor.value : own};
+}
+constexpr slowness slowdown_of(machines::description const& m, int replicas) {
+  if (m.shared_count == 0) return {};
   int const n = replicas < m.replicas_per_node ? replicas : m.replicas_per_node;
-  auto const* s = m.shared;
-  if (n <= s[0].replicas) return s[0].factor.value;
-  for (int k = 1; k < m.shared_count; ++k)
-    if (n <= s[k].replicas)
-      return s[k - 1].factor.value + (s[k].factor.value - s[k - 1].factor.value) *
-                                         (n - s[k - 1].replicas) /
-                                         (s[k].replicas - s[k - 1].replicas);
-  auto const& last = s[m.shared_count - 1];
-  return last.factor.value * n / last.replicas;
+  if (n <= m.shared[0].replicas) return slowness_of(m.shared[0]);
+  for (int k = 1; k < m.shared_count; ++k) {
+    if (n > m.shared[k].replicas) continue;
+    slowness const a = slowness_of(m.shared[k - 1]), b = slowness_of(m.shared[k]);
+    double const part =
+        double(n - m.shared[k - 1].replicas) / (m.shared[k].replicas - m.shared[k - 1].replicas);
+    return {a.kernels + (b.kernels - a.kernels) * part, a.memory + (b.memory - a.memory) * part};
+  }
+  machines::slowdown const& last = m.shared[m.shared_count - 1];
+  double const more = double(n) / last.replicas;
+  return {slowness_of(last).kernels * more, slowness_of(last).memory * more};
 }
 
 /// Seconds of kernels by what they wait for.
@@ -160,9 +169,9 @@ struct kernel_seconds {
 };
 
 constexpr kernel_seconds seconds_of_kernel(machines::description const& m, step_part const& p,
-                                           double share) {
+                                           double share, slowness const& slow = {}) {
   kernel_seconds t;
-  t.by[3] = p.seconds.at(share);
+  t.by[3] = p.seconds.at(share) * slow.kernels;
   double const bytes = p.bytes.at(share), operations = p.operations.at(share);
   double rate = p.type == element::f64 ? m.double_operations_per_second.value
                 : p.type == element::f16 || p.type == element::bf16
@@ -172,10 +181,12 @@ constexpr kernel_seconds seconds_of_kernel(machines::description const& m, step_
   for (int k = 0; k < m.kernel_count; ++k)
     if (m.kernels[k].name == p.name) rate = m.kernels[k].operations_per_second.value;
   bool const near = m.near_bytes_per_second.value > 0 && bytes <= m.near_bytes.value;
-  double const memory = bytes / (near ? m.near_bytes_per_second.value : m.bytes_per_second.value);
-  double const arithmetic = operations / rate;
+  double const memory = near ? bytes / m.near_bytes_per_second.value * slow.kernels
+                             : bytes / m.bytes_per_second.value * slow.memory;
+  double const arithmetic = operations / rate * slow.kernels;
   t.by[memory > arithmetic ? 0 : 1] = memory > arithmetic ? memory : arithmetic;
-  t.by[2] = p.launches * m.launch_seconds.value + (p.begins ? m.run_seconds.value : 0);
+  t.by[2] =
+      slow.kernels * (p.launches * m.launch_seconds.value + (p.begins ? m.run_seconds.value : 0));
   return t;
 }
 
@@ -188,7 +199,7 @@ constexpr predicted_time time_of(step_view const& s, machines::description const
                                  double share, double scale) {
   predicted_time t;
   t.replicas = replicas;
-  double const slow = scale * slowdown_of(m, replicas);
+  slowness const slow = slowdown_of(m, replicas);
   double now = 0, free = 0, beside = 0;  // ends of kernels, of reductions, of an exchange
   double by[6]{};
   constexpr int most = 64;
@@ -197,7 +208,8 @@ constexpr predicted_time time_of(step_view const& s, machines::description const
     step_part const& p = s.parts[k];
     if (p.kind == part_kind::reduce) {
       double const bytes = p.bytes.at(p.of_all ? share * replicas : share);
-      double const c = p.all_reduces * seconds_of_reduce(m, replicas, bytes);
+      double c = p.all_reduces * seconds_of_reduce(m, replicas, bytes);
+      if (!m.groups) c += (p.values - 1) * seconds_of_reduce(m, replicas, 0);
       t.reduce_seconds += c;
       free = larger(free, now) + c;
       if (!m.overlaps) now = free;
@@ -210,9 +222,9 @@ constexpr predicted_time time_of(step_view const& s, machines::description const
       beside = larger(beside, now) + c;
       continue;
     }
-    kernel_seconds const own = seconds_of_kernel(m, p, share);
-    double const c = own.sum() * slow;
-    for (int i = 0; i < 4; ++i) by[i] += own.by[i] * slow;
+    kernel_seconds const own = seconds_of_kernel(m, p, share, slow);
+    double const c = own.sum() * scale;
+    for (int i = 0; i < 4; ++i) by[i] += own.by[i] * scale;
     t.compute_seconds += c;
     if (p.kind == part_kind::update)
       now = larger(now, free);

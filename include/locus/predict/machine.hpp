@@ -43,6 +43,7 @@ struct reduce_table {
 struct slowdown {
   int replicas = 1;
   constant factor{1, ""};
+  constant memory_factor{};  // of kernels that wait for the memory; zero: as the others
 };
 
 /// means: a machine as the law reads it. A replica is a GPU, or a rank on the processors of a host
@@ -71,6 +72,7 @@ struct description {
   constant neighbour_bytes_per_second{}, neighbour_seconds{};  // a message between two replicas
   constant call_seconds{};                                     // of each collective
   bool overlaps = true;                                        // collectives run beside kernels
+  bool groups = true;  // values of one bucket are one collective; otherwise each is one of its own
 
   // between nodes
   constant networks_per_node{};         // zero: there is one node
@@ -168,7 +170,8 @@ constexpr flaw flaw_of(description const& m) {
   int before = 0;
   for (int k = 0; k < m.shared_count; ++k) {
     slowdown const& s = m.shared[k];
-    if (s.replicas <= before || !(s.factor.value > 0) || !detail::is_finite(s.factor.value))
+    if (s.replicas <= before || !(s.factor.value > 0) || !detail::is_finite(s.factor.value) ||
+        !(s.memory_factor.value >= 0) || !detail::is_finite(s.memory_factor.value))
       return {"slowdown", "does not rise in replicas, or is no positive number"};
     before = s.replicas;
   }

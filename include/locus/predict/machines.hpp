@@ -39,12 +39,10 @@ constexpr reduce_table eight_by_nvswitch(std::string_view source) {
 constexpr description hgx(std::string_view name, int nodes, between_nodes how) {
   description m;
   m.name = name, m.nodes = nodes, m.replicas_per_node = 8;
-  m.float_operations_per_second = {47.4e12,
-                                   "0.8 (assumed) of 59.3e12, the units of the data sheet"};
-  m.double_operations_per_second = {23.7e12,
-                                    "0.8 (assumed) of 29.7e12, the units of the data sheet"};
-  m.half_operations_per_second = {594e12,
-                                  "0.6 (assumed) of 989e12, dense products of the data sheet"};
+  m.float_operations_per_second = {51.2e12,
+                                   "bench/results/2026-11-26-gpu.md, H200: product of 4096"};
+  m.double_operations_per_second = {61.9e12, "the same page: product of 4096"};
+  m.half_operations_per_second = {687e12, "the same page: product of 8192"};
   m.launch_seconds = {2.2e-6, "assumed: test/ptx/model/machines.py"};
   m.neighbour_bytes_per_second = {360e9, "0.8 (assumed) of 450e9, NVLink of the data sheet"};
   m.neighbour_seconds = {10e-6, "assumed: a send and a receive of NCCL"};
@@ -57,12 +55,13 @@ constexpr description hgx(std::string_view name, int nodes, between_nodes how) {
   return m;
 }
 
-/// H200, this project's card: bench/results/2026-11-26-gpu.md
+/// measured on an H200 by locus
 constexpr void add_convolutions(description& m) {
   constexpr std::string_view own =
-      "bench/results/2026-11-26-gpu.md, H200: median of the eight shapes above 10 Gflop or 3 x 3";
-  for (std::string_view const name : {"conv2d", "conv2d_input_gradient", "conv2d_kernel_gradient"})
-    m.add(kernel_rate{name, {27e12, own}});
+      "bench/results/2026-11-26-gpu.md, H200: median of the six shapes above 10 Gflop, by cuBLAS";
+  m.add(kernel_rate{"conv2d", {30.6e12, own}});
+  m.add(kernel_rate{"conv2d_input_gradient", {27.7e12, own}});
+  m.add(kernel_rate{"conv2d_kernel_gradient", {33.9e12, own}});
 }
 
 }  // namespace detail
@@ -73,15 +72,14 @@ struct hgx_h200 {
   between_nodes carrier = between_nodes::by_library;
   constexpr description describe() const {
     description m = detail::hgx("HGX H200", nodes, carrier);
-    m.bytes_per_second = {4.285e12,
-                          "0.93 * 0.96 of 4.8e12: data sheet, test/ptx/model/machines.py"};
+    m.bytes_per_second = {4.24e12, "bench/results/2026-11-26-gpu.md, H200: an update of Adam"};
     detail::add_convolutions(m);
     m.add(detail::eight_by_nvswitch("nccl-tests on 8 x H200, NCCL 2.30.7 (stas00/ml-engineering)"));
     return m;
   }
 };
 
-/// means: the same of H100
+/// means: the same of H100, which has the processors of an H200 and a slower memory
 struct hgx_h100 {
   int nodes = 1;
   between_nodes carrier = between_nodes::by_library;

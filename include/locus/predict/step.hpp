@@ -37,6 +37,7 @@ struct step_part {
   int launches = 0;
   int after = -1;          // of a kernel: the last reduce whose result it reads
   double all_reduces = 1;  // of a reduce: the part of an all-reduce that it costs
+  int values = 1;          // of a reduce: how many travel together
   bool of_all = false;     // of a reduce: its bytes are those of the rows of all replicas
   bool begins = false;     // the first action of a plan
   bool beside = false;     // of a kernel: its inner rows need no exchange
@@ -196,10 +197,11 @@ class step_counter {
   constexpr bool moved(action const& a, int number, step_part& to) {
     to.kind = part_kind::reduce;
     if (a.kind == action_kind::bucket) {
-      to.name = "all_reduce";
+      to.name = "all_reduce", to.values = 0;
       for (short k = 0; k < p_.transfers.count; ++k)
         if (p_.transfers[k].bucket == a.what)
-          to.bytes.each += bytes_of(p_.transfers[k]), part_of_[k] = static_cast<short>(number);
+          to.bytes.each += bytes_of(p_.transfers[k]), part_of_[k] = static_cast<short>(number),
+                                                      ++to.values;
       return true;
     }
     transfer const& t = p_.transfers[a.what];

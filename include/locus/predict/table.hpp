@@ -73,9 +73,13 @@ inline std::string constants_text(machines::description const& m) {
     line("operations_per_second of " + std::string(m.kernels[k].name),
          readable_number(m.kernels[k].operations_per_second.value),
          m.kernels[k].operations_per_second.source);
-  for (int k = 0; k < m.shared_count; ++k)
-    line("slowdown of " + std::to_string(m.shared[k].replicas) + " busy replicas",
-         readable_number(m.shared[k].factor.value), m.shared[k].factor.source);
+  for (int k = 0; k < m.shared_count; ++k) {
+    std::string const n = std::to_string(m.shared[k].replicas) + " busy replicas";
+    machines::constant const &own = m.shared[k].factor, &memory = m.shared[k].memory_factor;
+    line("slowdown of " + n, readable_number(own.value), own.source);
+    if (memory.value > 0)
+      line("slowdown of the memory of " + n, readable_number(memory.value), memory.source);
+  }
   for (int k = 0; k < m.reduce_count; ++k) {
     machines::reduce_table const& t = m.reduces[k];
     std::string all;
@@ -108,7 +112,9 @@ inline std::string table_of(prediction const& p) {
     text += "times of kernels are scaled to " + readable_seconds(p.options.seconds_on_one) +
             ", which one replica was measured to take\n";
   text +=
-      "\n| replicas | step [full overlap to none] | compute | reductions | exchanges | exposed | "
+      "\n| replicas | step [full overlap to none] | compute | all-reduce | exchange | exposed "
+      "[full "
+      "overlap to none] | "
       "efficiency [no overlap to full] | most of the time |\n|---|---|---|---|---|---|---|---|\n";
   bool listed = false;
   for (int k = 0; k < p.point_count; ++k) {

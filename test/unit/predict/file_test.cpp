@@ -42,6 +42,7 @@ std::string const good = "# locus machine 1\n"
                          "kernel,conv2d,8e10,measured\n"
                          "slowdown,2,1.1,measured\n"
                          "slowdown,4,2.2,measured\n"
+                         "memory_slowdown,4,4.4,measured\n"
                          "reduce,2:1000,1e-5,measured\n"
                          "reduce,2:100000,1e-4,measured\n"
                          "reduce,4:1000,3e-5,measured\n"
@@ -69,6 +70,7 @@ TEST_CASE("a machine in a file") {
   CHECK(m.launch_seconds.source == "measured, with a comma");
   CHECK(m.kernel_count == 1);
   CHECK(m.shared_count == 2);
+  CHECK(m.shared[1].memory_factor.value == 4.4);
   CHECK(m.reduce_count == 2);
   CHECK(m.reduces[0].count == 2);
   CHECK(m.reduces[1].at[0].seconds == 3e-5);
@@ -102,6 +104,7 @@ TEST_CASE("files that are no machine say what is wrong, and where") {
   says(replaced(good, "2:100000", "100000"), "not written replicas:bytes");
   says(replaced(good, "2:100000", "2:10"), "bytes do not rise");
   says(replaced(good, "slowdown,4", "slowdown,1"), "slowdown");
+  says(replaced(good, "memory_slowdown,4", "memory_slowdown,2"), "does not stand behind");
   says(good + "nodes,,1,\n", "a line follows 'end'");
   says(std::string(2 << 20, 'x'), "more than 1 MiB");
   CHECK(message_of<bad_file>([] {

@@ -220,12 +220,24 @@ TEST_CASE("processors that replicas share") {
   m.add(machines::slowdown{1, {1, "measured"}});
   m.add(machines::slowdown{2, {1.1, "measured"}});
   m.add(machines::slowdown{4, {2.4, "measured"}});
-  CHECK(internal::slowdown_of(m, 1) == 1);
-  CHECK(near(internal::slowdown_of(m, 2), 1.1));
-  CHECK(near(internal::slowdown_of(m, 3), 1.75));
-  CHECK(near(internal::slowdown_of(m, 4), 2.4));
+  auto const slow = [&](int n) { return internal::slowdown_of(m, n); };
+  CHECK(slow(1).kernels == 1);
+  CHECK(near(slow(2).kernels, 1.1));
+  CHECK(near(slow(3).kernels, 1.75));
+  CHECK(near(slow(4).kernels, 2.4));
+  CHECK(near(slow(4).memory, 2.4));
+  m.shared[2].memory_factor = {5, "measured"};
+  CHECK(near(slow(4).memory, 5));
+  CHECK(near(slow(3).memory, (1.1 + 5) / 2));
+  step_list s(4);
+  s.kernel("map", {0, 1e6}, {0, 1e9}).kernel("map", {0, 1e12}, {0, 1e6});
+  double const memory = 1e9 / m.bytes_per_second.value;
+  double const arithmetic = 1e12 / m.float_operations_per_second.value;
+  CHECK(
+      near(predict(s, m).seconds(), 5 * memory + 2.4 * (arithmetic + 2 * m.launch_seconds.value)));
   m.replicas_per_node = 8, m.reduces[0].replicas = 8;
-  CHECK(near(internal::slowdown_of(m, 8), 4.8));
+  CHECK(near(slow(8).kernels, 4.8));
+  CHECK(near(slow(8).memory, 10));
 }
 
 TEST_CASE("the table of eight H200 between its rows, and the design's table") {
