@@ -129,7 +129,7 @@ void beside_published() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   mpi::world const world(argc, argv);
   std::string const what = argc > 1 ? argv[1] : "";
   auto const read = [](char const* path) {
@@ -146,4 +146,7 @@ int main(int argc, char** argv) {
     return std::fprintf(stderr,
                         "predict host MACHINE [ONES], predict cluster STEM, predict published\n"),
            2;
+} catch (locus::error const& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }

@@ -162,14 +162,31 @@ constexpr slowness slowdown_of(machines::description const& m, int replicas) {
   return {slowness_of(last).kernels * more, slowness_of(last).memory * more};
 }
 
+constexpr double larger(double a, double b) { return a > b ? a : b; }
+
 /// Seconds of kernels by what they wait for.
 struct kernel_seconds {
   double by[4]{};  // as limit: memory, arithmetic, launches, measured
   constexpr double sum() const { return by[0] + by[1] + by[2] + by[3]; }
 };
 
+/// Seconds in which a kernel moves its bytes: from a cache, from the memory, and on a line between.
+/// sharers: the replicas that share the cache
+constexpr double seconds_of_memory(machines::description const& m, double bytes, int sharers,
+                                   slowness const& slow) {
+  double const far = bytes / m.bytes_per_second.value * slow.memory;
+  if (m.near_bytes_per_second.value == 0) return far;
+  double const fits = m.near_bytes.value / sharers;
+  double const full = larger(m.far_bytes.value / sharers, fits);
+  if (bytes <= fits) return bytes / m.near_bytes_per_second.value * slow.kernels;
+  if (bytes >= full) return far;
+  double const from = fits / m.near_bytes_per_second.value * slow.kernels;
+  double const to = full / m.bytes_per_second.value * slow.memory;
+  return from + (to - from) * (bytes - fits) / (full - fits);
+}
+
 constexpr kernel_seconds seconds_of_kernel(machines::description const& m, step_part const& p,
-                                           double share, slowness const& slow = {}) {
+                                           double share, slowness const& slow, int sharers) {
   kernel_seconds t;
   t.by[3] = p.seconds.at(share) * slow.kernels;
   double const bytes = p.bytes.at(share), operations = p.operations.at(share);
@@ -180,17 +197,13 @@ constexpr kernel_seconds seconds_of_kernel(machines::description const& m, step_
   if (rate == 0) rate = m.float_operations_per_second.value;
   for (int k = 0; k < m.kernel_count; ++k)
     if (m.kernels[k].name == p.name) rate = m.kernels[k].operations_per_second.value;
-  bool const near = m.near_bytes_per_second.value > 0 && bytes <= m.near_bytes.value;
-  double const memory = near ? bytes / m.near_bytes_per_second.value * slow.kernels
-                             : bytes / m.bytes_per_second.value * slow.memory;
+  double const memory = seconds_of_memory(m, bytes, sharers, slow);
   double const arithmetic = operations / rate * slow.kernels;
   t.by[memory > arithmetic ? 0 : 1] = memory > arithmetic ? memory : arithmetic;
   t.by[2] =
       slow.kernels * (p.launches * m.launch_seconds.value + (p.begins ? m.run_seconds.value : 0));
   return t;
 }
-
-constexpr double larger(double a, double b) { return a > b ? a : b; }
 
 /// means: the time of a step, action by action. Kernels follow one another; reductions follow one
 ///        another beside them; a kernel waits for a reduction that it reads
@@ -200,6 +213,9 @@ constexpr predicted_time time_of(step_view const& s, machines::description const
   predicted_time t;
   t.replicas = replicas;
   slowness const slow = slowdown_of(m, replicas);
+  int const sharers = m.shared_count == 0              ? 1
+                      : replicas < m.replicas_per_node ? replicas
+                                                       : m.replicas_per_node;
   double now = 0, free = 0, beside = 0;  // ends of kernels, of reductions, of an exchange
   double by[6]{};
   constexpr int most = 64;
@@ -222,7 +238,7 @@ constexpr predicted_time time_of(step_view const& s, machines::description const
       beside = larger(beside, now) + c;
       continue;
     }
-    kernel_seconds const own = seconds_of_kernel(m, p, share, slow);
+    kernel_seconds const own = seconds_of_kernel(m, p, share, slow, sharers);
     double const c = own.sum() * scale;
     for (int i = 0; i < 4; ++i) by[i] += own.by[i] * scale;
     t.compute_seconds += c;

@@ -58,9 +58,11 @@ struct description {
   constant half_operations_per_second{};  // zero: as floats
   constant bytes_per_second{};            // of the memory
   constant near_bytes_per_second{};       // of a cache, for kernels with few bytes; zero: none
-  constant near_bytes{};                  // the bytes that fit in it
-  constant launch_seconds{};              // of each kernel
-  constant run_seconds{};                 // of each run of a plan, on top of its kernels
+  constant near_bytes{};                  // the bytes that fit in it; shared, as processors are
+  constant far_bytes{};       // the bytes from which on it does not help; zero: near_bytes
+  constant launch_seconds{};  // of each kernel
+  constant run_seconds{};     // of each run of a plan, on top of its kernels
+  constant step_seconds{};    // of each step, on top of its plans
   kernel_rate kernels[most_kernels]{};
   int kernel_count = 0;
   slowdown shared[most_tables]{};  // by rising replicas; none: each replica has its own processor
@@ -105,6 +107,7 @@ constexpr void for_each_constant(Description& m, F&& f) {
   f("bytes_per_second", m.bytes_per_second, false);
   f("near_bytes_per_second", m.near_bytes_per_second, true);
   f("near_bytes", m.near_bytes, true);
+  f("far_bytes", m.far_bytes, true);
   f("launch_seconds", m.launch_seconds, false);
   f("run_seconds", m.run_seconds, true);
   f("neighbour_bytes_per_second", m.neighbour_bytes_per_second, true);
@@ -162,6 +165,8 @@ constexpr flaw flaw_of(description const& m) {
   if (found) return found;
   if (m.near_bytes_per_second.value > 0 && m.near_bytes.value == 0)
     return {"near_bytes", "is missing"};
+  if (m.far_bytes.value > 0 && m.far_bytes.value < m.near_bytes.value)
+    return {"far_bytes", "is below near_bytes"};
   for (int k = 0; k < m.kernel_count; ++k) {
     double const rate = m.kernels[k].operations_per_second.value;
     if (!(rate > 0) || !detail::is_finite(rate))

@@ -89,6 +89,30 @@ TEST_CASE("a kernel with a speed of its own, a cache, a run of a plan") {
              1. + 3 * m.launch_seconds.value + 1e-3 + 1e6 / 1e12 + 2e6 / m.bytes_per_second.value));
 }
 
+TEST_CASE("bytes between a cache and the memory, a cache that is shared") {
+  dice r(12);
+  auto m = any_machine(r, 1, 4);
+  m.launch_seconds = {1e-30, "drawn"};
+  m.bytes_per_second = {1e10, "drawn"};
+  m.near_bytes_per_second = {1e11, "drawn"}, m.near_bytes = {1e6, "drawn"};
+  m.far_bytes = {3e6, "drawn"};
+  auto const seconds = [&](double bytes, int replicas) {
+    step_list s(1);
+    s.kernel("map", {}, {0, bytes});
+    return predict(s, m, {.replicas = replicas}).seconds();
+  };
+  CHECK(near(seconds(1e6, 1), 1e-5));
+  CHECK(near(seconds(3e6, 1), 3e-4));
+  CHECK(near(seconds(2e6, 1), (1e-5 + 3e-4) / 2));
+  CHECK(near(seconds(4e6, 1), 4e-4));
+  CHECK(near(seconds(1e6, 4), 1e-5));  // each has a cache of its own
+  m.add(machines::slowdown{1, {1, "drawn"}});
+  m.add(machines::slowdown{4, {2, "drawn"}});
+  CHECK(near(seconds(1e6, 4), 2e-4));  // four share it: nothing helps from 0.75e6 bytes on
+  m.far_bytes = {1e5, "drawn"};
+  CHECK_THROWS_AS(static_cast<void>(seconds(1, 1)), configuration_error);
+}
+
 TEST_CASE("reductions by hand: on a node by its table, between nodes by a ring or a tree") {
   dice r(3);
   for (int k = 0; k < 50; ++k) {
