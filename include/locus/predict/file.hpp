@@ -17,6 +17,7 @@
 #include <string>   // string
 
 #include <locus/core/error.hpp>       // bad_file
+#include <locus/core/lock.hpp>        // mutex
 #include <locus/core/macros.hpp>      // LOCUS_SHARED_STATE
 #include <locus/predict/machine.hpp>  // description
 
@@ -27,13 +28,14 @@ namespace locus::machines {
 namespace detail {
 
 /// Texts of files: a description points to them for the rest of the program.
-LOCUS_SHARED_STATE inline std::deque<std::string>& kept_texts() {
-  static auto* const all = new std::deque<std::string>;
-  return *all;
-}
-inline std::string_view kept(std::string_view text) {
-  kept_texts().emplace_back(text);
-  return kept_texts().back();
+struct kept_texts {
+  mutex lock;
+  std::deque<std::string> all;
+};
+LOCUS_SHARED_STATE inline std::string_view kept(std::string_view text) {
+  static auto* const texts = new kept_texts;
+  lock_guard const hold(texts->lock);
+  return texts->all.emplace_back(text);
 }
 
 class file_reader {
@@ -98,7 +100,7 @@ class file_reader {
   }
   int count(std::string_view text) const {
     double const v = number(text);
-    if (!(v >= 1) || v > 1e6 || v != double(int(v)))
+    if (!(v >= 1) || v > description::most_nodes || v != double(int(v)))
       refuse("'" + std::string(text) + "' is no number of replicas or nodes");
     return int(v);
   }
@@ -168,7 +170,7 @@ class file_reader {
 }  // namespace detail
 
 /// means: the machine that a file describes
-/// after: its text stays in memory until the program ends
+/// cost:  the file is read once; its texts stay in memory until the program ends
 /// fails: bad_file, with the line: no file, not of this kind, cut off, a constant that is missing,
 ///        negative or no number
 inline description from_file(std::string const& path) { return detail::file_reader(path).read(); }

@@ -285,7 +285,6 @@ constexpr predicted_time time_of(step_view const& s, machines::description const
 /// fails: configuration_error (in a constant: at compile time) for a machine with a constant that is
 ///        missing, not positive or without a source, for more replicas than rows or than the machine
 ///        has, and for several replicas of a step that works on one device
-/// after: nothing of the machine is looked at; the description says what is measured
 constexpr prediction predict(step_view const& s, machines::description const& m,
                              predict_options const& o = {}) {
   if (machines::flaw const f = machines::flaw_of(m)) internal::refuse_machine(m, f);
@@ -294,7 +293,9 @@ constexpr prediction predict(step_view const& s, machines::description const& m,
   if (o.replicas < 0 || o.rows_each < 0 || o.rows_of_all < 0 || !(o.seconds_on_one >= 0))
     throw configuration_error(
         "locus: an option of predict is negative; leave it out, or give what it counts");
-  if (asked > m.replicas() && !(m.has_network() && asked % m.replicas_per_node == 0))
+  bool const grows = m.has_network() && asked % m.replicas_per_node == 0 &&
+                     asked / m.replicas_per_node <= machines::description::most_nodes;
+  if (asked > m.replicas() && !grows)
     throw configuration_error(
         "locus: more replicas were asked for than the machine has; give it more .nodes");
   if (asked > 1 && !s.is_over_replicas)

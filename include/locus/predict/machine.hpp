@@ -49,6 +49,7 @@ struct slowdown {
 /// means: a machine as the law reads it. A replica is a GPU, or a rank on the processors of a host
 struct description {
   static constexpr int most_kernels = 32, most_tables = 8;
+  static constexpr int most_nodes = 1 << 15;  // and replicas of a node
 
   std::string_view name{};
   int nodes = 1, replicas_per_node = 1;
@@ -150,6 +151,9 @@ constexpr flaw flaw_of(reduce_table const& t, int before) {
 constexpr flaw flaw_of(description const& m) {
   if (m.nodes < 1) return {"nodes", "is below 1"};
   if (m.replicas_per_node < 1) return {"replicas_per_node", "is below 1"};
+  if (m.nodes > description::most_nodes) return {"nodes", "is above 32,768"};
+  if (m.replicas_per_node > description::most_nodes)
+    return {"replicas_per_node", "is above 32,768"};
   flaw found{};
   for_each_constant(m, [&](std::string_view name, constant const& c, bool optional) {
     if (found) return;

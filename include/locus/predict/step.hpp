@@ -63,7 +63,7 @@ struct static_step {
 
 /// means: the costs of a step that several plans make, or that a program writes down:
 ///        step_list().kernel(...).all_reduce(...)
-/// after: the names of parts must outlive the list: those of plans and literals do
+/// fails: undefined behaviour, if the text of a part's name is dead; those of plans and literals live on
 class step_list {
  public:
   step_list() = default;

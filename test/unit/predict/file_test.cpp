@@ -101,6 +101,7 @@ TEST_CASE("files that are no machine say what is wrong, and where") {
   says(replaced(good, "replicas_per_node,,4", "replicas_per_node,,2.5"), "no number of replicas");
   says(replaced(good, "replicas_per_node,,4,", "nodes,,0,"),
        "'0' is no number of replicas or nodes");
+  says(replaced(good, "replicas_per_node,,4", "replicas_per_node,,1e9"), "no number of replicas");
   says(replaced(good, "2:100000", "100000"), "not written replicas:bytes");
   says(replaced(good, "2:100000", "2:10"), "bytes do not rise");
   says(replaced(good, "slowdown,4", "slowdown,1"), "slowdown");

@@ -318,6 +318,7 @@ TEST_CASE("machines that cannot be predicted are refused") {
   auto m = good;
   m.nodes = 0, says(m, "nodes is below 1");
   m = good, m.replicas_per_node = -1, says(m, "replicas_per_node is below 1");
+  m.nodes = m.replicas_per_node = 1 << 16, says(m, "nodes is above 32,768");
   m = good, m.bytes_per_second.value = 0, says(m, "bytes_per_second is missing");
   m = good, m.bytes_per_second.value = -1, says(m, "bytes_per_second is negative");
   double const nan = std::numeric_limits<double>::quiet_NaN();
@@ -350,6 +351,7 @@ TEST_CASE("rows and replicas that do not fit are refused") {
   says({.replicas = -1}, "is negative");
   says({.rows_each = -1}, "is negative");
   says({.seconds_on_one = std::numeric_limits<double>::quiet_NaN()}, "is negative");
+  says({.replicas = 1 << 30}, "more replicas were asked for than the machine has");
   says({.replicas = 9}, "more replicas were asked for than the machine has");
   CHECK(predict(s, m, {.replicas = 12}).asked.replicas == 12);  // a third node
   CHECK(predict(s, m, {.rows_of_all = 8}).point_count == 4);    // 1, 2, 4, 8 replicas
