@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <random>
 #include <sstream>
 #include <string>
 #include <unistd.h>
@@ -148,6 +149,35 @@ TEST_CASE(
   std::ostringstream three;  // replicas that are no power of two have a row, too
   explain(three, predict(s, machines::hgx_h200{}, {.replicas = 3}));
   CHECK(three.str().find("\n| 3 | ") != std::string::npos);
+}
+
+TEST_CASE("a file that anybody changed is a machine that can be predicted, or is refused") {
+  std::mt19937 r(5);
+  int read = 0, refused = 0;
+  for (int k = 0; k < 1500; ++k) {
+    std::string text = good;
+    for (int changes = 1 + int(r() % 3); changes > 0; --changes) {
+      std::size_t const at = r() % text.size();
+      switch (r() % 4) {
+      case 0: text[at] = char(r() % 256); break;
+      case 1: text.erase(at, r() % 9); break;
+      case 2: text.insert(at, good, r() % good.size(), r() % 30); break;
+      default: text[at] = "0123456789.-e,:\n"[r() % 16];
+      }
+    }
+    written const f(text);
+    try {
+      auto const m = machines::from_file(f.path);
+      step_list s(1 << 20);
+      s.kernel("conv2d", {0, 1e9}, {0, 1e6}).all_reduce(1e5);
+      CHECK(predict(s, m, {.rows_of_all = std::int64_t(1) << 40}).seconds() >= 0);
+      ++read;
+    } catch (bad_file const&) {
+      ++refused;
+    }
+  }
+  CHECK(read > 50);
+  CHECK(refused > 50);
 }
 
 TEST_CASE("the picture of a prediction") {
