@@ -20,7 +20,7 @@ LEVELS = {
     'watch': 5, 'machine': 6, 'memory': 7, 'backend': 8, 'engine': 9, 'config': 10, 'collective': 10, 'run': 11,
     'tensor': 12, 'files': 13, 'data': 14, 'grad': 14, 'strategy': 14, 'testing': 14, 'thrust': 14,
     'interop': 14,
-    'algebra': 15, 'algorithms': 15, 'fft': 15, 'linalg': 15, 'nn': 15, 'sparse': 15,
+    'algebra': 15, 'algorithms': 15, 'fft': 15, 'linalg': 15, 'nn': 15, 'predict': 15, 'sparse': 15,
     '': 16,  # the umbrellas locus.hpp, cuda.cuh, cub.cuh and those of the training package
 }
 INNER = {'nn': {'kernels': 0, 'layers': 1, 'losses': 2, 'optimizers': 2, 'train': 3, '': 4}}  # levels inside a folder

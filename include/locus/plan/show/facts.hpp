@@ -229,11 +229,12 @@ constexpr bool read_before(plan_view const& p, step const& reader, edge const& e
 
 /// means: elements that kernels read and write, and arithmetic operations: one for each functor
 ///        call, one for each element a fold combines, 2 m n k for a matmul
-constexpr work count_work(plan_view const& p, shape const* extents) {
+/// region: of the kernel that ends in this step alone; -1: of all kernels
+constexpr work count_work(plan_view const& p, shape const* extents, short region = -1) {
   work w;
   for (short i = 0; i < p.steps.count; ++i) {
     step const& s = p.steps[i];
-    if (s.region < 0) continue;
+    if (s.region < 0 || (region >= 0 && s.region != region)) continue;
     int busy = detail::repeats(s.where);  // replicas that do the same work
     for (edge const& e : p.operands(s)) {
       step const& o = p.steps[e.from];
