@@ -169,6 +169,7 @@ class fake_nccl {
     dynamic_array<std::int64_t> ends;  // [process]; empty: all ranks are in this one
     mutable bool aborted = false;
     bool is_here(int rank) const { return rank >= first && rank < first + here; }
+    int count_here() const { return ends.empty() ? ranks : here; }
   };
   struct communicator {
     clique* ring = nullptr;
@@ -437,7 +438,7 @@ class fake_nccl {
       }
       bool const complete = now.leaves ? !ring->ends.empty()
                             : pair     ? seen != (1u << slot(first)) || first.peer == first.rank()
-                                       : seen == (1u << ring->here) - 1;
+                                       : seen == (1u << ring->count_here()) - 1;
       if (!complete) {
         last_ = message{};
         last_ << name_of(first.what) << " of rank " << first.rank()
