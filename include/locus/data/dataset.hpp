@@ -88,6 +88,28 @@ class Dataset {
     if (n < 0) detail::refuse_number("the number of elements to skip", n, "write 0 or more");
     return detail::dataset_of(detail::part_stage<Stage>{stage_, n, -1});
   }
+  /// means: elements part, part + parts, part + 2 parts, ... of a pass
+  /// after: tf.data.Dataset.shard
+  auto shard(std::int64_t parts, std::int64_t part) const {
+    if (parts < 1) detail::refuse_number("the number of parts", parts, "write 1 or more");
+    if (part < 0 || part >= parts)
+      detail::refuse_number("the part of a dataset", part, "write 0 to the number of parts less 1");
+    return detail::dataset_of(detail::every_stage<Stage>{stage_, part, parts});
+  }
+  /// means: the batches of each rank are rows of its own. Over ranks, distribute and fit put the
+  ///        rows of all ranks together, in the order of the ranks, as one batch. Without this call
+  ///        every rank reads the same batches, and takes its rows of them
+  /// cost:  the ranks tell each other their rows before each batch; the next batch is not copied
+  ///        while devices compute
+  /// fails: a pass, with shape_error on all ranks: a rank has no batch more and another one has, or
+  ///        has other rows than those of its replicas
+  /// after: tf.distribute.Strategy.distribute_datasets_from_function
+  auto rows_of_rank() const {
+    static_assert(is_batched && !is_distributed,
+                  "locus: the rows of a rank are those of its batches; write batch(n) first, and "
+                  "distribute behind it");
+    return detail::dataset_of(detail::rank_rows_stage<Stage>{stage_});
+  }
   /// means: the elements of the first complete pass, kept in memory for later passes
   auto cache() const { return detail::dataset_of(detail::cache_stage<Stage>{stage_}); }
   /// means: a thread reads up to n elements ahead

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several passes as one, and parts of a pass: repeat, take, skip.
+// Several passes as one, and parts of a pass: repeat, take, skip, shard.
 #pragma once
 #include <locus/core/macros.hpp>  // LOCUS_LEAN_BEGIN
 #include <locus/data/stage.hpp>   // opening
@@ -88,6 +88,37 @@ struct part_stage {
   std::int64_t size() const {
     std::int64_t const left = without_first(up.size(), skipped);
     return taken < 0 ? left : at_most(left, taken);
+  }
+  std::int64_t rows() const { return is_batched ? unknown : size(); }
+};
+
+/// elements first, first + step, first + 2 step, ...
+template <class Up>
+struct every_stage {
+  using element = typename Up::element;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  Up up;
+  std::int64_t first, step;
+
+  class cursor {
+   public:
+    cursor(every_stage const& s, opening const& o)
+        : up_(s.up.open(o)), skip_(s.first), step_(s.step) {}
+    std::optional<element> next() {
+      for (; skip_ > 0; --skip_)
+        if (!up_.next()) return std::nullopt;
+      skip_ = step_ - 1;
+      return up_.next();
+    }
+
+   private:
+    decltype(std::declval<Up const&>().open(opening{})) up_;
+    std::int64_t skip_, step_;
+  };
+  cursor open(opening const& o) const { return cursor(*this, o); }
+  std::int64_t size() const {
+    std::int64_t const left = without_first(up.size(), first);
+    return left <= 0 ? left : (left - 1) / step + 1;
   }
   std::int64_t rows() const { return is_batched ? unknown : size(); }
 };

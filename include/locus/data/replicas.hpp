@@ -24,11 +24,20 @@ struct arrivals {
   void settle() const noexcept;
 };
 
+/// units: rows of a whole batch, and of those that other ranks have in front of these
+struct rows_of_batch {
+  std::int64_t all = 0, before = 0;
+};
 /// means: copies the rows of a host tensor to the pieces of another tensor on copy queues, after
 ///        the work that the devices have; `pinned`: the source stays unchanged until the copies
 ///        have run
-LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to, bool pinned,
-                              arrivals& when);
+/// rows: those of the whole batch, of which `from` has those behind the first ones
+LOCUS_FUNCTION void send_rows(tensor_block const& from, tensor_block const& to,
+                              rows_of_batch const& rows, bool pinned, arrivals& when);
+/// means: the batch of all ranks, of which this rank has n rows; all = 0: no rank has a batch
+/// fails: shape_error on all ranks, if only some have a batch, or a rank has other rows than those of
+///        its replicas
+[[gnu::cold]] LOCUS_FUNCTION rows_of_batch meet_rows_of_ranks(std::int64_t n, place const& where);
 [[gnu::cold]] LOCUS_FUNCTION void warn_of_idle_replicas(std::int64_t batch_size, int replicas);
 LOCUS_COLD_END
 LOCUS_LEAN_BEGIN
@@ -52,9 +61,10 @@ struct replica_sender {
   };
   static place where() { return runtime::place_now(rows_policy::value); }
   /// means: starts the copies of a batch to its pieces
-  static delivery send(Batch&& from, bool keep) {
+  static delivery send(Batch&& from, rows_of_batch const& rows, bool keep) {
     arrivals when;
-    element there = std::apply([&](auto&... t) { return element{piece_of(t, when)...}; }, from);
+    element there =
+        std::apply([&](auto&... t) { return element{piece_of(t, rows, when)...}; }, from);
     delivery d{std::nullopt, std::move(there), when};
     if (keep) d.from.emplace(std::move(from));
     return d;
@@ -62,7 +72,8 @@ struct replica_sender {
 
  private:
   template <class T, class E>
-  static Tensor<T, E, rows_policy> piece_of(Tensor<T, E, CpuDevice>& from, arrivals& when) {
+  static Tensor<T, E, rows_policy> piece_of(Tensor<T, E, CpuDevice>& from,
+                                            rows_of_batch const& rows, arrivals& when) {
     using Pieces = Tensor<T, E, rows_policy>;
     Pieces t{typename Pieces::unmade{}};
     place const at = where();
@@ -72,15 +83,23 @@ struct replica_sender {
       t.block->tensor = static_cast<tensor_base const*>(&t);
     } else
       try {
-        t.make_for(from.extents().as_shape(), at);
+        shape whole = from.extents().as_shape();
+        whole.extent[0] = rows.all;
+        t.make_for(whole, at);
         bool const pinned = from.block->release == release_pinned;
-        send_rows(*from.block.get(), *t.block.get(), pinned, when);  // a queue is in order
+        send_rows(*from.block.get(), *t.block.get(), rows, pinned, when);  // a queue is in order
       } catch (...) {  // the pieces are freed; devices may still write to them
         when.settle();
         throw;
       }
     return t;
   }
+};
+
+/// Batches that are rows of this rank.
+template <class Up>
+struct rank_rows_stage : Up {
+  static constexpr bool is_of_rank = true;
 };
 
 /// means: each batch as tensors with rows sharded over the replicas. The next batch is copied while
@@ -93,6 +112,7 @@ struct replica_stage {
   using sender = replica_sender<Replicas, batch>;
   using element = typename sender::element;
   static constexpr bool is_shuffled = Up::is_shuffled, is_batched = true, is_distributed = true;
+  static constexpr bool is_of_rank = requires { Up::is_of_rank; };
   Up up;
 
   class cursor {
@@ -117,7 +137,7 @@ struct replica_stage {
       under_way_.reset();
       // sends the next batch before the caller computes on this one; never waits for a batch that
       // is not read yet
-      if (overlaps_ && is_ready()) send();
+      if (!is_of_rank && overlaps_ && is_ready()) send();
       return out;
     }
 
@@ -147,12 +167,14 @@ struct replica_stage {
       ended_ = true;
       try {
         std::optional<batch> from = up_.next();
+        place const where = sender::where();
+        rows_of_batch rows{from ? std::get<0>(*from).extent(0) : 0};
+        if (is_of_rank) rows = meet_rows_of_ranks(rows.all, where);
         if (!from) return;
-        int const replicas = sender::where().global_count();
-        if (std::int64_t const n = std::get<0>(*from).extent(0); first_ && n < replicas)
-          warn_of_idle_replicas(n, replicas);
+        if (first_ && rows.all < where.global_count())
+          warn_of_idle_replicas(rows.all, where.global_count());
         first_ = false;
-        under_way_.emplace(sender::send(*std::move(from), overlaps_));
+        under_way_.emplace(sender::send(*std::move(from), rows, overlaps_));
         ended_ = false;
       } catch (...) {
         failure_ = std::current_exception();
