@@ -158,6 +158,8 @@ TEST_CASE("counts in bins") {
     same_on_card("histogram", [](auto const& a) { return histogram<16>(a, -32., 32.); }, x);
     auto const edges = eval(sort<0>(drawn<float>(9, 11, 1, 30)));
     same_on_card(
+        "histogram of many bins", [](auto const& a) { return histogram<9000>(a, -32., 32.); }, x);
+    same_on_card(
         "histogram between edges", [](auto const& a, auto const& e) { return histogram(a, e); }, x,
         edges);
   }
