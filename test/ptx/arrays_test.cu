@@ -107,6 +107,26 @@ TEST_CASE("rows by number") {
     same_on_card("bincount", [](auto const& i) { return bincount<7>(i); }, ids);
   }
 }
+TEST_CASE("many numbers of few segments: a warp takes a part") {
+  std::int64_t const outer = 260;
+  for (std::int64_t const n : {1, 31, 300}) {
+    Array<float, 2, CpuDevice> x{Dextents<2>(outer, n)};
+    auto const values = drawn<float>(outer * n, 21);
+    std::copy_n(values.data(), outer * n, x.data());
+    auto ids = drawn<std::int32_t>(n, 22, 0, 7);
+    for (bool const in_order : {false, true}) {
+      if (in_order) std::sort(ids.data(), ids.data() + n);
+      same_on_card(
+          "segment_sum, parts",
+          [](auto const& a, auto const& i) { return segment_sum<7, 1>(a, i); }, x, ids);
+      same_on_card(
+          "segment_max, parts",
+          [](auto const& a, auto const& i) { return segment_max<7, 1>(a, i); }, x, ids);
+      std::string const label = "segment_sum, parts" + std::to_string(7 * outer);
+      CHECK(ptx_counts::kernels(label.c_str()).find("sort") == std::string::npos);
+    }
+  }
+}
 TEST_CASE("scans and folds by a functor along a cut go from card to card") {
   using Pieces = Sharded<0, GpuDevice<0>, GpuDevice<1>, GpuDevice<2>>;
   auto const last = host_device([] LOCUS_HOST_DEVICE(float a, float b) { return b > 0 ? b : a; });
@@ -122,7 +142,8 @@ TEST_CASE("scans and folds by a functor along a cut go from card to card") {
   }
 }
 TEST_CASE("scans of lines") {
-  for (std::int64_t const n : sizes) {
+  // with lines of many chunks, and of chunks of several pieces
+  for (std::int64_t const n : {1, 31, 33, 257, 3000, 5000, 66000}) {
     auto const x = drawn<float>(n, 5, 1, 9);
     auto const k = drawn<std::int32_t>(n, 6);
     same_on_card("cumsum", [](auto const& a) { return cumsum<0>(a); }, x);
@@ -157,6 +178,8 @@ TEST_CASE("counts in bins") {
     auto const x = drawn<float>(n, 10);
     same_on_card("histogram", [](auto const& a) { return histogram<16>(a, -32., 32.); }, x);
     auto const edges = eval(sort<0>(drawn<float>(9, 11, 1, 30)));
+    same_on_card(
+        "histogram of many bins", [](auto const& a) { return histogram<9000>(a, -32., 32.); }, x);
     same_on_card(
         "histogram between edges", [](auto const& a, auto const& e) { return histogram(a, e); }, x,
         edges);

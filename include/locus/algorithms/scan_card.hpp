@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans of lines on a GPU: folds of chunks, a scan of their totals, and scans of chunks from there.
 #pragma once
+#include <locus/algorithms/chunks_card.hpp>   // chunks_in_pieces
 #include <locus/algorithms/lanes_card.hpp>    // fold_in_tiles, scan_in_tiles
 #include <locus/algorithms/scan_fold.hpp>     // scan_chunk
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
@@ -111,6 +112,16 @@ struct chunk_lanes {
 /// means: columns lie side by side, and short lines fill no tile: a thread takes a chunk
 constexpr bool are_by_threads(std::int64_t n, std::int64_t inner) { return inner > 1 || n < 16; }
 
+template <chunk_step Step, class Fold, bool Exclusive, bool Backwards, class T, class Starts>
+void run_chunks(card_context& here, T const* x, typename Fold::result* r,
+                typename Fold::total* totals, std::int64_t outer, std::int64_t n,
+                Starts const& starts, Fold const& fold) {
+  std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
+  chunks_in_pieces<Step, Fold, Exclusive, Backwards, T, Starts> const body{
+      x, r, totals, n, chunk, chunks, outer * chunks, starts, fold};
+  here.start(body, body.blocks());
+}
+
 /// means: totals[o, k, c] = the fold of chunk k of a line
 template <class Fold, bool Backwards, class T>
 void fold_chunks(card_context& here, T const* x, typename Fold::total* totals, std::int64_t outer,
@@ -118,7 +129,10 @@ void fold_chunks(card_context& here, T const* x, typename Fold::total* totals, s
   using total = typename Fold::total;
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
                      all = outer * chunks * inner;
-  if (are_by_threads(n, inner))
+  if (inner == 1 && chunks > 1)
+    run_chunks<chunk_step::fold, Fold, false, Backwards>(here, x, nullptr, totals, outer, n,
+                                                         no_starts{}, fold);
+  else if (are_by_threads(n, inner))
     fold_by_threads(here, chunk_lanes<true, Backwards, total>{all, chunk, chunks, n, inner}, x,
                     totals, fold);
   else
@@ -134,6 +148,10 @@ void scan_lines(card_context& here, T const* x, typename Fold::result* r, std::i
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
                      all = outer * chunks * inner;
   total* totals = nullptr;
+  if (inner == 1 && chunks > 1 && chunk == cuda_side::block_threads &&
+      chunks <= std::int64_t(128 / sizeof(total)))
+    return run_chunks<chunk_step::both, Fold, Exclusive, Backwards>(here, x, r, totals, outer, n,
+                                                                    starts, fold);
   if (chunks > 1) {
     totals = here.take<total>(all);
     fold_chunks<Fold, Backwards>(here, x, totals, outer, n, inner, fold);
@@ -144,7 +162,10 @@ void scan_lines(card_context& here, T const* x, typename Fold::result* r, std::i
       here.each(outer * inner,
                 chunk_starts<Fold, Backwards, Starts>{chunks, inner, starts, totals, fold});
   }
-  if (are_by_threads(n, inner))
+  if (inner == 1 && chunks > 1)
+    run_chunks<chunk_step::scan, Fold, Exclusive, Backwards>(here, x, r, totals, outer, n, starts,
+                                                             fold);
+  else if (are_by_threads(n, inner))
     scan_by_threads<Exclusive>(
         here,
         chunk_lanes<true, Backwards, total, Starts>{all, chunk, chunks, n, inner, starts, totals},

@@ -16,7 +16,7 @@ using segment_result = std::conditional_t<R == reduction::sum, sum_t<T>, T>;
 /// means: the rows of one part: a segment adds its rows of a part in turn, and then the parts in turn. It
 ///        depends on the extents alone, so host and cards compute the same bits
 constexpr std::int64_t segment_part(std::int64_t segments) {
-  std::int64_t const least = 65536;
+  std::int64_t const least = 16384;
   return 4 * segments > least ? 4 * segments : least;
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds of rows by number on a GPU: ids are sorted with their places, and the rows of each segment are
-// folded in their order, part by part.
+// folded in their order, part by part. Many numbers of few segments need no sort.
 #pragma once
-#include <locus/algorithms/lanes_card.hpp>      // fold_in_tiles, fold_by_threads
-#include <locus/algorithms/segment_result.hpp>  // segment_result, segment_part
-#include <locus/core/error.hpp>                 // shape_error
-#include <locus/core/macros.hpp>                // LOCUS_HOST_DEVICE, LOCUS_MODE, LOCUS_COLD_BEGIN
-#include <locus/engine/gpu/card_context.hpp>    // card_context
-#include <locus/engine/gpu/sorts.hpp>           // sort_pairs
-#include <locus/work/reducer.hpp>               // reducer
+#include <locus/algorithms/lanes_card.hpp>         // fold_in_tiles, fold_by_threads
+#include <locus/algorithms/segment_result.hpp>     // segment_result, segment_part
+#include <locus/algorithms/segments_in_parts.hpp>  // segments_in_parts
+#include <locus/core/error.hpp>                    // shape_error
+#include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE, LOCUS_COLD_BEGIN
+#include <locus/engine/gpu/card_context.hpp>  // card_context
+#include <locus/engine/gpu/sorts.hpp>         // sort_pairs
+#include <locus/work/reducer.hpp>             // reducer
 
 namespace locus::algorithms::cards {
 
@@ -85,6 +86,9 @@ struct segment_lanes {
     return l.base + places[l.first + j] * inner;
   }
 };
+/// parts that fill a card, a warp each: with fewer, a sort and lanes of single segments are sooner
+inline constexpr std::int64_t worth_warps = 256;
+
 template <reduction R, class T>
 struct segment_fold {
   using fold = kernel::reducer<R, compute_t<T>>;
@@ -110,6 +114,39 @@ struct segment_ends {
   }
 };
 
+/// The totals of all parts of a segment, as lanes (outer, segments).
+struct lanes_of_parts {
+  struct lane {
+    std::int64_t length, first;
+  };
+  std::int64_t count, parts, row;
+  LOCUS_HOST_DEVICE lane at(std::int64_t k) const {
+    return {parts, k / row * parts * row + k % row};
+  }
+  LOCUS_HOST_DEVICE std::int64_t place(lane const& l, std::int64_t j) const {
+    return l.first + j * row;
+  }
+};
+template <class Fold>
+struct fold_of_totals {
+  using total = typename Fold::total;
+  LOCUS_HOST_DEVICE static constexpr total identity() { return Fold::identity(); }
+  LOCUS_HOST_DEVICE static constexpr total combine(total a, total b) { return Fold::combine(a, b); }
+  LOCUS_HOST_DEVICE static constexpr total widen(total t) { return t; }
+};
+/// means: r (outer, row) = the folds of the totals (outer, parts, row) of parts
+template <reduction R, class T, class Total>
+void end_segments(card_context& here, Total* totals, segment_result<R, T>* r, std::int64_t outer,
+                  std::int64_t parts, std::int64_t row) {
+  if (parts > 64) {  // a thread for each number would wait for each total
+    Total* const ends = here.take<Total>(outer * row);
+    fold_in_tiles<fold_of_totals<segment_fold<R, T>>>(here, lanes_of_parts{outer * row, parts, row},
+                                                      totals, ends);
+    here.each(outer * row, segment_ends<R, T>{1, row, ends, r});
+  } else
+    here.each(outer * row, segment_ends<R, T>{parts, row, totals, r});
+}
+
 /// means: as host::fold_by_number, bit for bit; a row with an id without a segment is left out
 /// shape: x (outer, n, inner), ids (n), r (outer, segments, inner); n and segments below 2^31 - 1
 template <reduction R, class T, class Id>
@@ -118,6 +155,16 @@ void fold_by_number(card_context& here, T const* x, Id const* ids, segment_resul
   using number = std::int32_t;
   std::int64_t const most = 2147483646;
   if (n > most || segments > most) refuse_size(n, segments);
+  using fold = segment_fold<R, T>;
+  std::int64_t const part = segment_part(segments), parts = n > part ? (n + part - 1) / part : 1,
+                     count = outer * parts * segments * inner;
+  here.needs(cuda_side::sort_pairs<number, number>{});
+  using in_parts = segments_in_parts<fold, T, Id>;
+  if (inner == 1 && segments <= in_parts::most && outer * parts >= worth_warps) {
+    auto* const totals = here.take<typename fold::total>(count);
+    here.start(in_parts{x, ids, totals, n, outer, parts, part, segments}, outer * parts);
+    return end_segments<R, T>(here, totals, r, outer, parts, segments);
+  }
   number* const keys = here.take<number>(n);
   number* const places = here.take<number>(n);
   number* const sorted = here.take<number>(n);
@@ -128,9 +175,6 @@ void fold_by_number(card_context& here, T const* x, Id const* ids, segment_resul
   here.each(n, segment_keys<Id>{segments, ids, keys, places});
   here.run(cuda_side::sort_pairs<number, number>{n, keys, places, sorted, order, bits});
   here.each(segments + 1, segment_starts<number>{sorted, n, starts});
-  using fold = segment_fold<R, T>;
-  std::int64_t const part = segment_part(segments), parts = n > part ? (n + part - 1) / part : 1,
-                     count = outer * parts * segments * inner;
   number* begins = starts;
   if (parts > 1) {
     begins = here.take<number>((parts + 1) * segments);
@@ -144,7 +188,7 @@ void fold_by_number(card_context& here, T const* x, Id const* ids, segment_resul
     fold_in_tiles<fold>(here, lanes, x, totals);
   else  // neighbouring threads read neighbouring columns
     fold_by_threads<fold>(here, lanes, x, totals);
-  here.each(outer * segments * inner, segment_ends<R, T>{parts, segments * inner, totals, r});
+  end_segments<R, T>(here, totals, r, outer, parts, segments * inner);
 }
 
 }  // namespace LOCUS_MODE

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort_by_key on a GPU: the order of the keys by CUB's radix sorts, then a thread moves each element.
+// sort_by_key on a GPU: CUB's radix sort moves the values of one line that are words; otherwise it gives the
+// order of the keys, and a thread moves each element.
 #pragma once
 #include <locus/algorithms/sort_card.hpp>     // order_of_lines, require_few
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_MODE
@@ -43,12 +44,19 @@ void sort_lines_by_key(card_context& here, Key const* keys, Value const* values,
   if (outer * inner == 1) {  // the sort gives the keys themselves
     here.needs(cuda_side::sort_pairs<number, number>{});
     require_few(n);
-    number* const numbers = here.take<number>(n);
-    number* const order = here.take<number>(n);
     Key* const to = sorted_keys ? sorted_keys : here.take<Key>(n);
-    here.each(n, count_up<number>{numbers});
-    here.run(cuda_side::sort_pairs<Key, number>{n, keys, numbers, to, order});
-    here.each(n, moved_by_key<Key, Value>{n, 1, keys, values, order, nullptr, sorted_values});
+    if constexpr (sizeof(Value) == sizeof(number)) {
+      auto const* const words = reinterpret_cast<number const*>(values);
+      auto* const moved =
+          sorted_values ? reinterpret_cast<number*>(sorted_values) : here.take<number>(n);
+      here.run(cuda_side::sort_pairs<Key, number>{n, keys, words, to, moved});
+    } else {
+      number* const numbers = here.take<number>(n);
+      number* const order = here.take<number>(n);
+      here.each(n, count_up<number>{numbers});
+      here.run(cuda_side::sort_pairs<Key, number>{n, keys, numbers, to, order});
+      here.each(n, moved_by_key<Key, Value>{n, 1, keys, values, order, nullptr, sorted_values});
+    }
     return;
   }
   number const* const by_line = order_of_lines(here, keys, outer, n, inner);

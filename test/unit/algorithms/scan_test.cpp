@@ -179,6 +179,15 @@ TEST_CASE("a long line has the same bits on one thread, on several and on cards"
     if (!m.has_gpu()) return;
     Tensor<float, Dextents<1>, GpuDevice<0>> const there(x);
     CHECK(oracle::same_bits(a, fetch(cumsum<0>(there))));
+    for (std::int64_t const n : {256, 257, 512, 3000, 4096, 4097, 70001}) {
+      CAPTURE(n);
+      auto const rows = rows::random<float>(Dextents<2>(5, n), 6, -1, 1);
+      Tensor<float, Dextents<2>, GpuDevice<0>> const on_card(rows);
+      CHECK(oracle::same_bits(fetch(cumsum<1>(rows)), fetch(cumsum<1>(on_card))));
+      CHECK(oracle::same_bits(fetch(cumsum<1>(rows, exclusive, from_end)),
+                              fetch(cumsum<1>(on_card, exclusive, from_end))));
+      CHECK(oracle::same_bits(fetch(cummax<1>(rows)), fetch(cummax<1>(on_card))));
+    }
   });
 }
 

@@ -49,12 +49,16 @@ struct dataset {
   std::vector<std::uint8_t> labels;
 };
 
+/// random images with a bright band, whose place is the label
 dataset random_images(int rows, unsigned seed) {
   std::mt19937 bits(seed);
-  std::uniform_real_distribution<double> pixel(0, 1);
+  std::uniform_real_distribution<double> pixel(0, 0.5);
   dataset d;
-  for (int i = 0; i < 784 * rows; ++i) d.pixels.push_back(pixel(bits));
-  for (int i = 0; i < rows; ++i) d.labels.push_back(static_cast<std::uint8_t>(bits() % 10));
+  for (int i = 0; i < rows; ++i) {
+    d.labels.push_back(static_cast<std::uint8_t>(bits() % 10));
+    for (int k = 0; k < 784; ++k)
+      d.pixels.push_back(pixel(bits) + (k / 79 == d.labels.back() ? 0.5 : 0));
+  }
   return d;
 }
 /// Fashion-MNIST's training images where it is installed, otherwise as many random ones

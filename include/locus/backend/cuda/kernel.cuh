@@ -2,6 +2,8 @@
 // The kernel template of locus, plain and with bounded registers. Its parameter is the body; its name contains
 // no device and no extent.
 #pragma once
+#include <type_traits>  // conditional
+
 #include <locus/backend/cuda/shared_memory.hpp>  // shared_memory
 #include <locus/core/compiler.hpp>               // C++20, 64 bits, exceptions
 
@@ -46,6 +48,14 @@ class device_block {
     mine = each[first + (threadIdx.x & (mates - 1))];
     __syncthreads();
     butterfly<Reducer>(mine, mates);
+  }
+  __device__ unsigned equals(own<int>& v, unsigned t) const {
+    return __match_any_sync(0xffffffffu, v[t]);
+  }
+  template <class T>
+  __device__ void add(T& to, T v) const {
+    using word = std::conditional_t<sizeof(T) == 4, int, unsigned long long>;
+    atomicAdd(reinterpret_cast<word*>(&to), static_cast<word>(v));
   }
   template <class T, unsigned Size>
   __device__ T* shared() const {

@@ -60,6 +60,19 @@ class host_block {
     for (unsigned w = 0; w < warps; w += mates) butterfly<Reducer>(&each[w], mates);
     for (unsigned t = 0; t < block_threads; ++t) v[t] = each[t / warp_threads];
   }
+  /// means: bit l: thread l of the warp of t has the value of t; every thread of the warp asks
+  LOCUS_HOST_DEVICE std::uint32_t equals(own<std::int32_t>& v, unsigned t) const {
+    std::uint32_t found = 0;
+    unsigned const first = t / warp_threads * warp_threads;
+    for (unsigned l = 0; l < warp_threads && first + l < size_; ++l)
+      found |= std::uint32_t(v[first + l] == v[t]) << l;
+    return found;
+  }
+  /// means: to += v, which threads of all blocks may do at the same time; T: int32 or int64
+  template <class T>
+  LOCUS_HOST_DEVICE void add(T& to, T v) const {
+    to += v;
+  }
   /// memory shared by the threads of a block
   template <class T, unsigned Size>
   T* shared() const {

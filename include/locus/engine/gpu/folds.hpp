@@ -39,6 +39,8 @@ struct fold_facts {
                        most = 32 / vector < all::adds ? 32 / vector : all::adds;
   static constexpr int unroll =
       wanted < 1 || most < 1 ? 1 : largest_power(wanted < most ? wanted : most);
+  /// an input may be one element for a whole run, as a row of a space of pairs
+  static constexpr bool may_repeat = in_count > 1;
   /// several folds of one array: inputs of one type that may turn out to be the same array
   static constexpr bool may_be_one = in_count > 1 && same_kinds(ins{});
   static constexpr int unroll_one =
@@ -51,7 +53,7 @@ template <class Work>
 struct fold_map {
   using facts = fold_facts<Work>;
   static constexpr int all = facts::operands, vector = facts::vector;
-  bool by_rows = true, is_plain = true;  // is_plain: vectors are aligned, no division
+  bool by_rows = true, is_plain = true;  // is_plain: vectors are aligned or constant, no division
   bool is_one = facts::may_be_one;       // all inputs are the same array
   std::int64_t outputs = 1, length = 1;  // of a fold: number of points
   std::int64_t wholes = 0;               // whole vectors of one line
@@ -74,7 +76,9 @@ struct fold_map {
     other = unravel(rest);
     for (int k = 0; k < facts::out; ++k)
       if (bytes[k] != 0 && (k < facts::row || k >= facts::element))
-        is_plain = is_plain && run.how[k] == lay::aligned;
+        is_plain =
+            is_plain && (run.how[k] == lay::aligned ||
+                         (facts::may_repeat && k < facts::row && run.how[k] == lay::constant));
     is_plain = is_plain && (by_rows ? run.count == 1 : other.rank <= 1);
     wholes = run.length / vector;
     for (int k = 1; k < facts::in_count; ++k) {
@@ -240,8 +244,9 @@ struct fold_thread {
   LOCUS_HOST_DEVICE void load_plain(loaded_inputs<ins, vector>& in, place const& p,
                                     std::index_sequence<K...>) const {
     (get<K>(in.vectors)
-         .load(map.run.operands[K], lay::aligned, map.run.stride(K), p.at[K], p.begin,
-               map.run.length),
+         .load(map.run.operands[K],
+               facts::may_repeat && map.run.how[K] == lay::constant ? lay::constant : lay::aligned,
+               map.run.stride(K), p.at[K], p.begin, map.run.length),
      ...);
   }
   template <std::size_t... K>

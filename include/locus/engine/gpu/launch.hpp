@@ -38,6 +38,15 @@ consteval std::string_view name_of_body() {
   return name.substr(name.rfind(':') + 1);
 }
 
+/// the threads of a block: 256, if the body does not state `static constexpr unsigned threads`
+template <class Body>
+consteval unsigned threads_of_body() {
+  if constexpr (requires { Body::threads; })
+    return Body::threads;
+  else
+    return block_threads;
+}
+
 template <class Body>
 void start(launch_site const& site, Body const& body, unsigned blocks) {
   if (site.only_measures(name_of_body<Body>())) return;
@@ -45,7 +54,8 @@ void start(launch_site const& site, Body const& body, unsigned blocks) {
   runtime::current_card const scope(*site.on);
   runtime::cuda_queue& queue = runtime::cuda_queue_of(*site.on, queue_kind::compute);
   queue.note(site);
-  int const code = runtime::gpu_api->launch(launch_of(body, blocks, block_threads, queue.stream));
+  int const code =
+      runtime::gpu_api->launch(launch_of(body, blocks, threads_of_body<Body>(), queue.stream));
   runtime::check_cuda(code, "launching a kernel", site.on->name);
 }
 

@@ -26,7 +26,8 @@ struct bands {
   std::int64_t down[places];        // from a line to the next
   lay how[Count];
   bool same[Count];   // all lines of a band read the same vector
-  bool alike = true;  // all operands have the strides of the leader, as those of a stencil
+  bool alike = true;  // all operands have the outer strides of the leader
+  bool near = true;   // and are contiguous at any address, as those of a stencil
 
   /// the vectors of one thread: offsets of its first line, and the first element of the vector in
   /// each line
@@ -51,13 +52,29 @@ struct bands {
     }
     return p;
   }
+  /// of near operands: the offset of the first line of a band, its number, and a vector of the band
+  struct near_lines {
+    std::int64_t at, row, vector, down;
+    LOCUS_HOST_DEVICE std::int64_t begin(bands const& of, int r) const {
+      return vector * Size - ((of.operands[phase].base + at + r * down) & (Size - 1));
+    }
+    LOCUS_HOST_DEVICE std::int64_t length(bands const& of, int r) const {
+      return row + r >= of.rows ? 0 : row + r + 1 == of.rows ? of.last_length : of.length;
+    }
+  };
+  LOCUS_HOST_DEVICE near_lines find_near(std::int64_t v) const {
+    std::int64_t at[2];
+    outer.template offsets<2>(in_band.divide(v), operands + phase, at);
+    return {at[0], at[1], v, down[phase]};
+  }
   LOCUS_HOST_DEVICE std::int64_t length_of(place const& p, int r) const {
     return p.at[row] + r + 1 == rows ? last_length : length;
   }
   LOCUS_HOST_DEVICE std::int64_t stride(int k) const { return operands[k].stride[max_rank - 1]; }
 
   /// shape: collapsed; along the last axis every operand in memory has stride 1 or 0, the leader 1
-  bands(kernel::space const& all, kernel::access const* from, int const* bytes, int lead) {
+  bands(kernel::space const& all, kernel::access const* from, int const* bytes, int lead,
+        bool may_be_near) {
     int const last = all.rank - 1;
     kernel::space before;
     before.rank = last > 0 ? last : 1;
@@ -88,12 +105,20 @@ struct bands {
       std::int64_t& step = operands[k].stride[before.rank - 1];
       down[k] = step, step *= Rows;
     }
+    bool is_shifted = false;
     for (int k = 0; k < Count; ++k) {
       same[k] = down[k] == 0 && down[phase] % Size == 0;
       for (int d = 0; d < before.rank; ++d)
         alike = alike && operands[k].stride[d] == operands[phase].stride[d];
+      near = near && alike && stride(k) == 1;
+      is_shifted = is_shifted || how[k] == lay::shifted;
     }
-    std::int64_t const width = (length + most + Size - 1) / Size;
+    std::int64_t width = (length + most + Size - 1) / Size;
+    near = near && is_shifted && may_be_near;
+    if (std::int64_t const warps = (width + 31) / 32 * 32; near && warps * 4 <= width * 5)
+      width = warps;
+    else
+      near = false;
     vectors = before.size() * width;
     in_band = quotient(width < 1 ? 1 : width, vectors);
     outer = unravel(before);
@@ -115,6 +140,8 @@ struct bands {
 
 /// means: out[m][i] = f(in[k][i]...)[m] for operands that are contiguous or constant along the last
 ///        axis
+/// cost:  operands that are near, as those of a stencil, have one place for all; a warp loads and stores
+///        neighbouring elements, at any address, and no load waits for another
 template <class Work>
 struct line_map {
   using facts = map_facts<Work>;
@@ -131,7 +158,7 @@ struct line_map {
   /// shape: collapsed; along the last axis every operand in memory has stride 1 or 0, the first
   ///        output 1
   line_map(typename Work::stage_type stage, kernel::space const& s, kernel::access const* operands)
-      : f(stage), over(s, operands, facts::bytes, in_count) {}
+      : f(stage), over(s, operands, facts::bytes, in_count, may_be_near) {}
   unsigned blocks() const { return blocks_of(over.vectors, block_threads); }
 
   LOCUS_EXEC_CHECK_DISABLE
@@ -140,17 +167,17 @@ struct line_map {
     block.apart([&](unsigned t) {
       std::int64_t const v = std::int64_t(block.number()) * block_threads + t;
       if (v >= over.vectors) return;
+      if constexpr (may_be_near)
+        if (over.near) return near(v, t % warp_threads);
       auto const p = over.find(v);
       loaded_inputs<ins, vector> in[rows] LOCUS_BY_SIDE(, {});  // g++ warns without
       // arrays whose index is no constant would lie in memory
       LOCUS_UNROLLED
       for (int r = 0; r < rows; ++r)
-        if (p.whole[r]) load(in, p, r, std::make_index_sequence<std::size_t(in_count)>{});
+        if (p.whole[r]) load(in, p, r, each_in{});
       LOCUS_UNROLLED
       for (int r = 0; r < rows; ++r)
-        if (p.whole[r])
-          store(made_of<outs>(f, in[r]), p, r,
-                std::make_index_sequence<std::size_t(facts::out_count)>{});
+        if (p.whole[r]) store(made_of<outs>(f, in[r]), p, r, each_out{});
       LOCUS_UNROLLED
       for (int r = 0; r < rows; ++r)
         if (r < p.lines && !p.whole[r]) part(p, r);
@@ -159,6 +186,61 @@ struct line_map {
 
  private:
   using place = typename bands<Work::operand_count, vector, rows>::place;
+  using each_in = std::make_index_sequence<std::size_t(in_count)>;
+  using each_out = std::make_index_sequence<std::size_t(facts::out_count)>;
+  template <class... Kinds>
+  static consteval bool are_words(type_list<Kinds...>) {
+    return (true && ... &&
+            (!std::is_same_v<Kinds, kernel::own_offset> && sizeof(typename Kinds::type) >= 4));
+  }
+  /// all inputs are in memory, and their elements are no parts of words
+  static constexpr bool may_be_near = are_words(ins{});
+
+  /// The elements of a thread where operands are near: a warp has those of 32 vectors, and each thread every
+  /// 32nd of them.
+  struct near_place {
+    std::int64_t line, first, length;  // line: its offset in all operands
+    bool is_whole;                     // all elements of the warp are in the line
+    LOCUS_HOST_DEVICE bool has(int j) const {
+      return is_whole ||
+             static_cast<std::uint64_t>(first + j * apart) < static_cast<std::uint64_t>(length);
+    }
+  };
+  static constexpr int apart = int(warp_threads);
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void near(std::int64_t v, unsigned lane) const {
+    loaded_inputs<ins, vector> in[rows] LOCUS_BY_SIDE(, {});  // g++ warns without
+    near_place at[rows];
+    auto const first = over.find_near(v);
+    LOCUS_UNROLLED
+    for (int r = 0; r < rows; ++r) {
+      std::int64_t const begin = first.begin(over, r) - std::int64_t(lane) * vector,
+                         length = first.length(over, r);
+      at[r] = {first.at + r * first.down, begin + lane, length,
+               begin >= 0 && begin + apart * vector <= length};
+      load_near(in[r], at[r], each_in{});
+    }
+    LOCUS_UNROLLED
+    for (int r = 0; r < rows; ++r) store_near(made_of<outs>(f, in[r]), at[r], each_out{});
+  }
+  template <std::size_t... K>
+  LOCUS_HOST_DEVICE void load_near(loaded_inputs<ins, vector>& in, near_place const& v,
+                                   std::index_sequence<K...>) const {
+    (get<K>(in.vectors)
+         .template load_some<apart>(over.operands[K].data, v.line + v.first,
+                                    [&](int j) { return v.has(j); }),
+     ...);
+  }
+  template <class... Outs, std::size_t... M>
+  LOCUS_HOST_DEVICE void store_near(stored_outputs<type_list<Outs...>, vector> const& from,
+                                    near_place const& v, std::index_sequence<M...>) const {
+    LOCUS_UNROLLED
+    for (int j = 0; j < vector; ++j)
+      if (v.has(j))
+        ((static_cast<Outs*>(over.operands[in_count + M].data)[v.line + v.first + j * apart] =
+              get<M>(from.vectors).element[j]),
+         ...);
+  }
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void load(loaded_inputs<ins, vector>* in, place const& p, int r,
                               std::index_sequence<K...>) const {

@@ -146,6 +146,12 @@ struct loaded {
     for (int j = 0; j < Size; ++j)
       values[j] = read<Kind>(a, row + (i + unsigned(j) * apart) * stride);
   }
+  /// means: element j is that at the offset at + j Apart, if has(j)
+  template <int Apart, class F>
+  LOCUS_HOST_DEVICE void load_some(void const* data, std::int64_t at, F const& has) {
+    auto const* const p = static_cast<type const*>(data) + at;
+    for (int j = 0; j < Size; ++j) values[j] = has(j) ? p[j * Apart] : type(0);
+  }
   LOCUS_HOST_DEVICE void load_aligned(type const* p) {
     auto const v = *reinterpret_cast<vector_of<type, Size> const*>(p);
     for (int j = 0; j < Size; ++j) values[j] = v.element[j];

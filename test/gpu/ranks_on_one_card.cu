@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that share one card: processes that fork before CUDA starts, each with a context of its own on
+// the card, beside the same program on the CPU of one process. Exit status 77: no GPU here.
+#include <locus/cuda.cuh>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include <locus/testing/ranks.hpp>
+#include <locus/training.hpp>
+
+using namespace locus;
+using doubles = std::vector<double>;
+
+namespace {
+
+template <class X>
+void put(doubles& to, X const& x) {
+  auto const host = locus::to<CpuDevice>(x);
+  for (std::int64_t i = 0; i < host.size(); ++i) to.push_back(double(host.data()[i]));
+}
+
+template <class List>
+void sums_and_maps(doubles& out) {
+  std::int64_t const n = 100003;
+  Tensor<double, Dextents<1>, Sharded<0, List>> x(uniform<double>(dextents<1>(n), seed{1})),
+      y(x.extents());
+  y = 3. * x + sqrt(x);
+  out.push_back(fetch(sum(y))), out.push_back(fetch(max(y)));
+  Tensor<double, Dextents<1>, Mirrored<List>> all(uniform<double>(dextents<1>(7), seed{2}));
+  all += sum(y);
+  put(out, all), put(out, y);
+}
+template <class List>
+void stencil(doubles& out) {
+  using Plate = Tensor<double, Dextents<2>, Sharded<0, List, Halo<1>>>;
+  Plate now(uniform<double>(dextents<2>(101, 77), seed{3})), next(now);
+  for (int k = 0; k < 10; ++k) {
+    run(into(interior<1>(next), 0.25 * (interior<1, -1, 0>(now) + interior<1, 1, 0>(now) +
+                                        interior<1, 0, -1>(now) + interior<1, 0, 1>(now))));
+    swap(now, next);
+  }
+  put(out, now);
+}
+template <class List>
+void training(doubles& out) {
+  auto trainer = nn::compile<Mirrored<List>, double>(
+      nn::Sequential{nn::Input<6>{}, nn::Dense<8>{nn::relu}, nn::Dense<3>{}}, nn::Adam{},
+      nn::SparseCategoricalCrossentropy{nn::from_logits}, nn::SparseCategoricalAccuracy{});
+  Tensor<double, Extents<dyn, 6>> const x = eval(uniform<double>(Extents<dyn, 6>(48), seed{4}));
+  Tensor<std::int32_t, Dextents<1>> const y =
+      eval(cast<std::int32_t>(3. * uniform<double>(dextents<1>(48), seed{5})));
+  out.push_back(
+      trainer.fit(data::from_tensors(x, y).batch(16), {.epochs = 2, .verbose = 0})["loss"].back());
+  put(out, trainer.predict(x));
+}
+template <class List>
+doubles numbers_of() {
+  doubles out;
+  sums_and_maps<List>(out), stencil<List>(out), training<List>(out);
+  return out;
+}
+
+int failures = 0;
+/// means: `ranks` processes on the card have the numbers of the CPU
+void compare(int ranks, doubles const& right) {
+  std::vector<testing::rank_end> const ends =
+      testing::on_ranks(ranks, numbers_of<Ranks<AllGpus>>, {.seconds = 200});
+  double most = 0;
+  for (int r = 0; r < ranks; ++r) {
+    testing::rank_end const& e = ends[std::size_t(r)];
+    bool good = e.is_good() && e.numbers.size() == right.size();
+    for (std::size_t i = 0; good && i < right.size(); ++i) {
+      double const far = std::abs(e.numbers[i] - right[i]) / (1 + std::abs(right[i]));
+      good = far < 1e-9;
+      most = std::max(most, far);
+    }
+    if (good) continue;
+    ++failures;
+    std::fprintf(stderr, "failed: rank %d of %d: %s\n", r, ranks, e.error.c_str());
+  }
+  std::printf("%d ranks on the card: %zu numbers, at most %.1e from those of the CPU\n", ranks,
+              right.size(), most);
+}
+
+}  // namespace
+
+int main() {
+  // a process that has asked for cards cannot fork: a rank asks
+  auto const cards = testing::on_ranks(
+      1, [] { return doubles{double(config::list_physical_devices("GPU").size())}; });
+  if (cards[0].numbers.empty() || cards[0].numbers[0] == 0) {
+    std::fprintf(stderr, "no GPU answers here\n");
+    return 77;
+  }
+  auto const right = testing::on_ranks(1, numbers_of<CpuDevice>, {.seconds = 200});
+  if (!right[0].is_good()) {
+    std::fprintf(stderr, "the CPU: %s\n", right[0].error.c_str());
+    return 1;
+  }
+  compare(1, right[0].numbers);
+  compare(2, right[0].numbers);
+  compare(3, right[0].numbers);
+  std::printf("%d failed\n", failures);
+  return failures != 0;
+}
