@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """run.py MPIRUN laws|beside|failures|examples|heat PROGRAM: starts a program under mpirun, once for each case.
+run.py MPIRUN 07|08 PROGRAM_OF_FLOATS PROGRAM_OF_DOUBLES: example 07 or 08 over ranks.
 run.py MPIRUN launcher RANKS_SH: what examples/tools/ranks.sh calls.
 
 Each run has a limit of its own, after which all its processes are killed. Exit code 77, a skip, without arguments and
 where mpirun starts nothing. The last line is 'N passed, N failed, 0 skipped'."""
+import gzip
 import os
+import random
 import re
 import signal
 import subprocess
@@ -228,6 +231,53 @@ def examples(mpirun, program):
         report(f'example 04, {ranks} ranks, {gpus} GPUs each', run, faults)
 
 
+def write_idx(path, code, extents, data):
+    """a file as data::read_idx reads it"""
+    with (gzip.open if path.endswith('.gz') else open)(path, 'wb') as file:
+        file.write(bytes([0, 0, code, len(extents)]) + b''.join(n.to_bytes(4, 'big') for n in extents) + data)
+
+
+def write_texts(folder, rows):
+    """arrays for example 07: half of the words of a text say its class"""
+    draw = random.Random(7)
+    for part, count in (('test', rows // 4), ('train', rows)):
+        labels = [draw.randrange(46) for _ in range(count)]
+        lengths = [draw.randrange(3, 40) for _ in range(count)]
+        tokens = [draw.choice((4 + label, draw.randrange(1, 400))) for label, n in zip(labels, lengths) for _ in range(n)]
+        for name, all_of_it in (('tokens', tokens), ('lengths', lengths), ('labels', labels)):
+            write_idx(f'{folder}/{part}-{name}.idx', 12, [len(all_of_it)], b''.join(n.to_bytes(4, 'big') for n in all_of_it))
+
+
+def write_images(folder, rows):
+    """images for example 08: noise, and a bar whose height says the class"""
+    draw = random.Random(8)
+    for part, count in (('t10k', rows // 4), ('train', rows)):
+        labels = bytes(draw.randrange(10) for _ in range(count))
+        images = bytes(draw.randrange(100) + 150 * (row // 3 == label)
+                       for label in labels for row in range(28) for _ in range(28))
+        write_idx(f'{folder}/{part}-images-idx3-ubyte.gz', 8, [count, 28, 28], images)
+        write_idx(f'{folder}/{part}-labels-idx1-ubyte.gz', 8, [count], labels)
+
+
+def trainers(mpirun, example, programs, rows=96, epochs=2):
+    """means: with floats in replica order the losses of ranks have the bits of one process with as many replicas; with
+    doubles, which MPI adds, they are equal to 9 digits"""
+    with tempfile.TemporaryDirectory() as folder:
+        {'07': write_texts, '08': write_images}[example](folder, rows)
+        for element, program, tolerance in zip(('float', 'double'), programs, (0, 1e-9)):
+            reference = {}
+            for ranks, gpus in ((1, 2), (2, 0), (1, 4), (4, 0)):
+                run = Run(mpirun, ranks, [program, str(epochs), str(rows), folder], LOCUS_SIMULATED_GPUS=str(gpus))
+                faults = faults_of(run, run.end(60), True, {'^epoch +[12]  loss ': epochs})
+                found = [[float.fromhex(word) for word in line.split()] for line in re.findall('^bits (.*)', run.text, re.M)]
+                wanted = reference.setdefault(ranks * (gpus or 1), found)
+                if len(found) != epochs or not all(found):
+                    faults.append(f'{len(found)} lines of numbers')
+                elif any(abs(a - b) > tolerance * abs(b) for one, other in zip(found, wanted) for a, b in zip(one, other)):
+                    faults.append(f'{found}, and one process writes {wanted}')
+                report(f'example {example} of {element}s, {ranks} ranks, {gpus} GPUs each', run, faults)
+
+
 def heat(mpirun, program, counts=(1, 2, 4)):
     for ranks in counts:
         run = Run(mpirun, ranks, [program])
@@ -311,6 +361,10 @@ def main():
     if first.end(30) != 0:
         print('skipped: mpirun starts nothing here:', first.text)
         return 77
+    if which in ('07', '08'):
+        trainers(mpirun, which, sys.argv[3:5])
+        print(f'{passed} passed, {failed} failed, 0 skipped')
+        return failed > 0
     {'laws': laws, 'beside': beside, 'failures': failures, 'examples': examples, 'heat': heat,
      'launcher': launcher}[which](mpirun, program)
     print(f'{passed} passed, {failed} failed, 0 skipped')
