@@ -319,6 +319,51 @@ CALLS = (
 )
 
 
+SHOW = ['sh', '-c', 'echo "rank $OMPI_COMM_WORLD_LOCAL_RANK sees ${CUDA_VISIBLE_DEVICES-all} of $1"', 'x', 'a  b']
+# GPUs of a rank, ranks, CUDA_VISIBLE_DEVICES, what each rank sees
+SHARES = ((1, 3, None, ('0', '1', '2')), (2, 2, None, ('0,1', '2,3')), (1, 2, '3,1,0', ('3', '1')),
+          (2, 2, '7,GPU-a,5,MIG-b', ('7,GPU-a', '5,MIG-b')), (2, 2, '', ('', '')))
+
+
+def gpus_of_ranks(mpirun, script):
+    """means: each rank of a host sees GPUs of its own; a stand-in for a program says which"""
+    os.environ.pop('CUDA_VISIBLE_DEVICES', None)
+    with tempfile.TemporaryDirectory() as folder:
+        start = f'{folder}/start'
+        with open(start, 'w') as file:
+            file.write(f'#!/bin/sh\nexec sh {script} --gpus-per-rank "$GPUS" "$@"\n')
+        os.chmod(start, 0o700)
+        os.environ['MPIRUN'] = mpirun
+        for each, ranks, visible, seen in SHARES:
+            given = {} if visible is None else {'CUDA_VISIBLE_DEVICES': visible}
+            this = Run(start, ranks, ['--mca', 'btl', 'self,vader', *SHOW], GPUS=str(each), **given)
+            wanted = {f'^rank {rank} sees {gpus} of a  b$': 1 for rank, gpus in enumerate(seen)}
+            report(f'ranks.sh --gpus-per-rank {each}, {ranks} ranks, of {visible}', this,
+                   faults_of(this, this.end(30), True, wanted))
+        few = Run(start, 2, SHOW, GPUS='2', CUDA_VISIBLE_DEVICES='0,1,2')
+        report('ranks.sh --gpus-per-rank, too few of them', few, faults_of(few, few.end(30), False, {
+            '^ranks.sh: rank 1 of its host needs GPUs up to number 4 of CUDA_VISIBLE_DEVICES, which names 3; ': 1}))
+        fake = f'{folder}/mpirun'
+        with open(fake, 'w') as file:
+            file.write('#!/bin/sh\n[ "$1" = --version ] || { shift 2; exec "$@"; }\n')
+        os.chmod(fake, 0o700)
+        os.environ['MPIRUN'] = fake
+        for names, seen in ((('MPI_LOCALRANKID',), '3'), (('SLURM_LOCALID',), '3'),
+                            (('SLURM_LOCALID', 'OMPI_COMM_WORLD_LOCAL_RANK', 'MPI_LOCALRANKID'), '1'), ((), None)):
+            values = {name: '1' if name.startswith('OMPI') else '3' for name in names}
+            if len(names) == 3:
+                values['MPI_LOCALRANKID'] = '2'
+            this = Run(start, 1, SHOW, GPUS='1', **values)
+            wanted = {f' sees {seen} of': 1} if seen else {'^ranks.sh: no variable says which rank of its host this is': 1}
+            report('ranks.sh --gpus-per-rank by ' + (' '.join(names) or 'no variable'), this,
+                   faults_of(this, this.end(30), bool(seen), wanted))
+        for words, sentence in ((['true'], '--gpus-per-rank needs the number'), (['-n', '2'], 'finds no program')):
+            called = subprocess.run(['sh', script, '--gpus-per-rank', *(['1'] if words[0] == '-n' else []), *words],
+                                    capture_output=True, text=True, timeout=30)
+            few.text = called.stderr
+            report(f'ranks.sh --gpus-per-rank {" ".join(words)}', few, faults_of(few, called.returncode, False, {sentence: 1}))
+
+
 def launcher(mpirun, script):
     global passed, failed
     cores = None
@@ -350,6 +395,7 @@ def launcher(mpirun, script):
         for ranks in (1, int(cores or 1) + 1):
             run = Run(start, ranks, ['sh', '-c', 'echo rank $OMPI_COMM_WORLD_RANK'])
             report(f'ranks.sh -n {ranks}', run, faults_of(run, run.end(30), True, {r'^rank \d+$': ranks, mpirun: 1}))
+    gpus_of_ranks(mpirun, script)
 
 
 def main():
