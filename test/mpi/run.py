@@ -171,6 +171,11 @@ FAILURES = {
     'other_extents': (2, LONG, False, {'ranks of this program differ: .*rank 1 on .*another plan or other extents': 1}),
     'other_type': (2, LONG, False, {'ranks of this program differ: .*reduce of 8 bytes .*reduce of 4 bytes|'
                                     'ranks of this program differ: .*reduce of 4 bytes .*reduce of 8 bytes': 1}),
+    'other_devices': (2, LONG, False, {'ranks of this program differ: .*rank 1 on .*another plan or other extents': 1}),
+    'few_rows': (4, LONG, True, {': two rows$': 4}),
+    'inside_a_kernel': (2, LATE, False, {'^locus: the ranks of this program differ: rank 1 on .*end of the world; '
+                                         'rank 0 on .*' + place(''): 1}),
+    'two_threads': (2, LATE, False, {place('.*') + 'two threads of this rank run statements over ranks at once': 1}),
     'exits': (3, LATE, False, {}),
     'exits_with_0': (3, LATE, False, {}),
     'returns': (3, LATE, False, {'ranks of this program differ: .*' + place('.*') + 'end of the world|'
@@ -190,6 +195,12 @@ def failures(mpirun, program):
     run = Run(mpirun, 2, [program, 'if_rank_0', str(LATE)], LOCUS_CHECK_RANKS='0')
     there = 'did not end in 2000 ms; rank . on .* is elsewhere: its last is collective 2, ' + place('')
     report('if_rank_0 without checks, 2 ranks', run, faults_of(run, run.end(LATE + 15), False, {there: 1}))
+    run = Run(mpirun, 1, [program, 'not_started_by_all', str(LATE), ':', '-n', '1', 'sleep', '30'])
+    report('a process of mpirun that starts no MPI', run, faults_of(run, run.end(LATE + 10), False, {
+        '^locus: an mpi::world cannot be made: MPI_Init_thread did not end in 2000 ms; every process': 1}))
+    run = Run(mpirun, 1, [program, 'loops', str(LATE), ':', '-n', '2', program, 'other_type', str(LATE)])
+    report('ranks with different programs', run, faults_of(run, run.end(LATE + 15), False, {
+        '^locus: the ranks of this program differ: rank [12] on .*' + place('.*; ') + 'rank 0 on .*' + place(''): 1}))
     for signal_name, ranks, checks, order, wanted in (
             ('SIGSTOP', 4, '1', [], {SILENT + '.*' + WAITS: 1}), ('SIGSTOP', 2, '0', [], {SILENT: 1}),
             ('SIGSTOP', 3, '0', ['ranked'], {SILENT: 1}),
