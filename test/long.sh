@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # All that takes hours: the sanitizers over every unit, the lines of each folder that the unit tests run, device code
 # for every kind of PTX, its mutants, and whose kernels a step of training runs (ptx/shares.py), each header in a unit
-# of its own for each compiler, random tests by the thousand. The last line is "N passed, N failed, N skipped".
+# of its own for each compiler, random tests by the thousand, trainings over ranks that are
+# killed, ranks under SLURM. The last line is "N passed, N failed, N skipped".
 #     sh test/long.sh      BUILD: the folder, SEED: of the random tests, JOBS: how many at once
 set -u
 cd "$(dirname "$0")/.."
@@ -54,6 +55,9 @@ fi
 python=$(python3 -c 'import numpy' 2>/dev/null && echo python3 || echo /usr/bin/python3)
 once 'algorithms of 10^6 rows beside NumPy, host' \
   "$python" test/numpy/check.py "$out/default/test/numpy/numpy_host" host 1000000
+once '200 trainings over ranks that are killed and go on' \
+  python3 test/mpi/restarts.py mpirun "$out/default/test/mpi/mpi_restarts" 200 "$SEED"
+once 'ranks under SLURM' python3 test/mpi/slurm.py mpirun "$out/default/test/mpi/mpi_laws" "$out/default/test/mpi/mpi_heat"
 once 'coverage of lines' python3 test/tools/coverage.py "$out/coverage"
 cat "$out/log"
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin

@@ -10,15 +10,19 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <climits>     // INT_MAX
-#include <csignal>     // signal
-#include <cstdio>      // fputs
-#include <exception>   // uncaught_exceptions
-#include <functional>  // function
-#include <list>        // list
-#include <memory>      // unique_ptr
-#include <string>      // string
-#include <vector>      // vector
+#include <chrono>              // duration
+#include <climits>             // INT_MAX
+#include <condition_variable>  // condition_variable
+#include <csignal>             // signal
+#include <cstdio>              // fputs
+#include <exception>           // uncaught_exceptions
+#include <functional>          // function
+#include <list>                // list
+#include <memory>              // unique_ptr
+#include <mutex>               // mutex
+#include <string>              // string
+#include <thread>              // thread
+#include <vector>              // vector
 
 #include <locus/core/clock.hpp>               // seconds_now
 #include <locus/run/join_ranks.hpp>           // join_ranks
@@ -55,6 +59,7 @@ struct world_state {
   bool any_thread = false;  // several threads may call MPI at once
   std::unique_ptr<runtime::blocking_caller> blocking;  // made for the first large message
   pthread_t thread{};
+  bool busy = false;                // a thread is in a function of the carrier
   std::vector<std::string> hosts;   // [rank]
   std::vector<letter_heard> heard;  // [rank]
   std::list<letter_under_way> sent;
@@ -218,7 +223,6 @@ void in_parts(void* data, std::int64_t bytes, Call const& call) {
 inline constexpr int tag = 7;
 
 inline runtime::rank_failure exchange(runtime::rank_message const* all, int count, double seconds) {
-  if (is_other_thread()) return other_thread();
   std::vector<MPI_Request> requests;
   int code = MPI_SUCCESS;
   for (int k = 0; k < count; ++k)
@@ -234,7 +238,6 @@ inline runtime::rank_failure exchange(runtime::rank_message const* all, int coun
 }
 
 inline runtime::rank_failure broadcast(void* data, std::int64_t bytes, int root, double seconds) {
-  if (is_other_thread()) return other_thread();
   if (state.any_thread && bytes >= large_message)
     return call_blocking(
         [data, bytes, root] {
@@ -257,7 +260,6 @@ inline runtime::rank_failure broadcast(void* data, std::int64_t bytes, int root,
 }
 
 inline runtime::rank_failure all_gather(void* data, std::int64_t const* ends, double seconds) {
-  if (is_other_thread()) return other_thread();
   auto const ranks = std::size_t(state.ranks);
   auto const begin_of = [&](std::size_t r) { return r > 0 ? ends[r - 1] : 0; };
   if (ends[ranks - 1] > INT_MAX) {  // offsets are int
@@ -300,7 +302,6 @@ inline MPI_Op op_of(reduction op) {
 
 inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element type, reduction op,
                                         double seconds) {
-  if (is_other_thread()) return other_thread();
   MPI_Datatype const of = type_of(type);
   MPI_Op const by = op_of(op);
   if (of == MPI_DATATYPE_NULL || by == MPI_OP_NULL) return {runtime::rank_no_kernel, -1, nullptr};
@@ -331,8 +332,31 @@ inline char const* host_of(int rank) {
   return rank < int(state.hosts.size()) ? state.hosts[std::size_t(rank)].c_str() : "?";
 }
 
-inline constexpr runtime::rank_carrier carrier{exchange,   broadcast, all_gather,
-                                               all_reduce, host_of,   "MPI"};
+/// A function of the carrier, for one thread at a time: collectives of two threads would mix.
+template <auto F>
+struct by_one_thread;
+template <class... A, runtime::rank_failure (*F)(A...)>
+struct by_one_thread<F> {
+  static runtime::rank_failure call(A... a) {
+    if (is_other_thread()) return other_thread();
+    struct turn {
+      bool const mine = !__atomic_exchange_n(&state.busy, true, __ATOMIC_ACQUIRE);
+      ~turn() {
+        if (mine) __atomic_store_n(&state.busy, false, __ATOMIC_RELEASE);
+      }
+    } const now;
+    if (now.mine) return F(a...);
+    return {runtime::rank_failed, -1,
+            "two threads of this rank run statements over ranks at once; run them on one thread"};
+  }
+};
+
+inline constexpr runtime::rank_carrier carrier{by_one_thread<exchange>::call,
+                                               by_one_thread<broadcast>::call,
+                                               by_one_thread<all_gather>::call,
+                                               by_one_thread<all_reduce>::call,
+                                               host_of,
+                                               "MPI"};
 
 [[noreturn]] inline void refuse(std::string_view why) {
   message text;
@@ -380,6 +404,44 @@ inline void require_mpi() {
   state.any_thread = level == MPI_THREAD_MULTIPLE;
 }
 
+/// means: ends this process, unless the object ends in time: MPI_Init_thread has no deadline, and
+///        waits for ever for a process that does not start MPI
+class limit_of_start {
+ public:
+  limit_of_start() {
+    if (seconds_ > 0) thread_ = std::thread([this] { watch(); });
+  }
+  limit_of_start(limit_of_start const&) = delete;
+  ~limit_of_start() {
+    if (!thread_.joinable()) return;
+    {
+      std::lock_guard const hold(lock_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void watch() {
+    std::unique_lock hold(lock_);
+    if (changed_.wait_for(hold, std::chrono::duration<double>(seconds_), [&] { return ended_; }))
+      return;
+    message text;
+    text << "locus: an mpi::world cannot be made: MPI_Init_thread did not end in "
+         << static_cast<std::int64_t>(seconds_ * 1000)
+         << " ms; every process that mpirun starts makes the world; "
+            "config::set_collective_timeout sets the time\n";
+    std::fputs(text.c_str(), stderr);
+    _exit(70);
+  }
+  double seconds_ = seconds_to_join();
+  std::mutex lock_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
 /// means: comm = a communicator of the same ranks. MPI_Comm_dup would have no deadline
 inline void duplicate(MPI_Comm from, MPI_Comm& comm) {
   MPI_Comm made = MPI_COMM_NULL;
@@ -415,12 +477,15 @@ inline void duplicate(MPI_Comm from, MPI_Comm& comm) {
 class world {
  public:
   /// means: starts MPI, unless the program has done it, and ends it with the world then
+  /// fails: where MPI does not start in time, since a process of the job does not start it: a line,
+  ///        and the end of this process
   world(int& argc, char**& argv) {
     int started = 0, ended = 0, level = 0;
     MPI_Finalized(&ended);
     if (ended) detail::refuse("MPI_Finalize was called; make the world before that");
     MPI_Initialized(&started);
     if (!started) {
+      detail::limit_of_start const limit;
       detail::require(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level),
                       "MPI_Init_thread");
       starts_ = true;
@@ -433,8 +498,8 @@ class world {
   /// means: waits until all ranks end their worlds; then the process is one rank again. Where a
   ///        rank is at another statement, after a failure between ranks, and while an exception
   ///        passes, it writes a line and ends all ranks: the others would wait for this one. The
-  ///        text of the exception is lost then, unless a handler inside the world writes it. A
-  ///        world of one rank ends without more
+  ///        line has the text of an exception of locus; that of another one is lost, unless a
+  ///        handler inside the world writes it. A world of one rank ends without more
   ~world() {
     int ended = 0;
     MPI_Finalized(&ended);
@@ -498,10 +563,15 @@ class world {
     if (std::uncaught_exceptions() > before_) {
       std::string_view const failure = internal::failure_of_ranks();
       message text;
-      if (failure.empty())
+      if (failure.empty()) {
         text << "locus: rank " << rank() << " on " << host()
              << " leaves the world with an exception; all ranks end";
-      else
+        if (internal::last_error) {
+          std::string_view why = internal::last_error->what();
+          if (why.starts_with("locus: ")) why.remove_prefix(7);
+          text << ": " << why;
+        }
+      } else
         text << failure;
       detail::end_ranks(text.view());
     }

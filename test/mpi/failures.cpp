@@ -4,6 +4,7 @@
 // writes and how it ends.
 #include <sys/types.h>
 
+#include <atomic>    // atomic
 #include <chrono>    // seconds
 #include <iostream>  // cout
 #include <optional>  // optional
@@ -12,6 +13,7 @@
 #include <locus/locus.hpp>
 #include <locus/mpi.hpp>
 #include <locus/tensor/ranks.hpp>
+#include <locus/testing/simulated_gpus.hpp>
 
 using namespace locus;
 
@@ -106,6 +108,11 @@ void not_joined(int, char**) {
   MPI_Abort(MPI_COMM_WORLD, 70);
 }
 
+void not_started_by_all(int argc, char** argv) {
+  mpi::world world(argc, argv);
+  say("NO ERROR");
+}
+
 // ---- threads ----
 void on_level(int level) {
   init(level);
@@ -153,6 +160,52 @@ void other_type(int argc, char** argv) {
     static_cast<void>(fetch(sum(y)));
   else
     static_cast<void>(fetch(sum(x)));
+}
+
+template <class Devices>
+void sum_over() {
+  Tensor<double, Dextents<1>, Sharded<0, Devices>> const x(
+      uniform<double>(dextents<1>(16), seed{3}));
+  static_cast<void>(fetch(sum(x)));
+}
+void other_devices(int argc, char** argv) {  // a rank has one replica, or two
+  testing::simulated_gpus const cards(2);
+  mpi::world world(argc, argv);
+  world.rank() == 1 ? sum_over<Ranks<AllGpus>>() : sum_over<Ranks<CpuDevice>>();
+}
+void few_rows(int argc, char** argv) {
+  mpi::world world(argc, argv);
+  Values x = some(2), y = some(2);
+  x = x * 0. + 1.;
+  y = 2. * x + mean(x);
+  Tensor<double, Dextents<1>> const whole(y);
+  if (fetch(sum(x)) == 2 && fetch(max(y)) == 3 && whole.size() == 2 && whole.data()[1] == 3)
+    say("two rows");
+}
+
+// ---- statements at places where none can be ----
+void inside_a_kernel(int argc, char** argv) {
+  mpi::world world(argc, argv);
+  Values x = some(17);  // one rank has one row more
+  x = map([&](double v) { return v * fetch(sum(x)); }, x);
+}
+void two_threads(int argc, char** argv) {
+  mpi::world world(argc, argv);
+  Values x = some();
+  std::atomic<int> refused = 0;
+  auto const loop = [&] {
+    Values y(x);
+    try {
+      for (int k = 0; k < 2000 && refused == 0; ++k) y = y * (1 / fetch(sum(y)));
+    } catch (error const& e) {
+      ++refused;
+      say(e.what());
+    }
+  };
+  std::thread other(loop);
+  loop();
+  other.join();
+  if (refused == 0) say("NO ERROR");
 }
 
 // ---- ranks that leave ----
@@ -239,6 +292,7 @@ constexpr mistake cases[] = {{"not_started", not_started},
                              {"alone", alone},
                              {"ended_inside", ended_inside},
                              {"not_joined", not_joined},
+                             {"not_started_by_all", not_started_by_all},
                              {"single", single},
                              {"funneled", funneled},
                              {"serialized", serialized},
@@ -247,6 +301,10 @@ constexpr mistake cases[] = {{"not_started", not_started},
                              {"other_statement", other_statement},
                              {"other_extents", other_extents},
                              {"other_type", other_type},
+                             {"other_devices", other_devices},
+                             {"few_rows", few_rows},
+                             {"inside_a_kernel", inside_a_kernel},
+                             {"two_threads", two_threads},
                              {"exits", exits},
                              {"exits_with_0", exits_with_0},
                              {"returns", returns},

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """run.py MPIRUN laws|beside|failures|examples|heat PROGRAM: starts a program under mpirun, once for each case.
+run.py MPIRUN 07|08 PROGRAM_OF_FLOATS PROGRAM_OF_DOUBLES: example 07 or 08 over ranks.
 run.py MPIRUN launcher RANKS_SH: what examples/tools/ranks.sh calls.
 
 Each run has a limit of its own, after which all its processes are killed. Exit code 77, a skip, without arguments and
 where mpirun starts nothing. The last line is 'N passed, N failed, 0 skipped'."""
+import gzip
 import os
+import random
 import re
 import signal
 import subprocess
@@ -168,6 +171,11 @@ FAILURES = {
     'other_extents': (2, LONG, False, {'ranks of this program differ: .*rank 1 on .*another plan or other extents': 1}),
     'other_type': (2, LONG, False, {'ranks of this program differ: .*reduce of 8 bytes .*reduce of 4 bytes|'
                                     'ranks of this program differ: .*reduce of 4 bytes .*reduce of 8 bytes': 1}),
+    'other_devices': (2, LONG, False, {'ranks of this program differ: .*rank 1 on .*another plan or other extents': 1}),
+    'few_rows': (4, LONG, True, {': two rows$': 4}),
+    'inside_a_kernel': (2, LATE, False, {'^locus: the ranks of this program differ: rank 1 on .*end of the world; '
+                                         'rank 0 on .*' + place(''): 1}),
+    'two_threads': (2, LATE, False, {place('.*') + 'two threads of this rank run statements over ranks at once': 1}),
     'exits': (3, LATE, False, {}),
     'exits_with_0': (3, LATE, False, {}),
     'returns': (3, LATE, False, {'ranks of this program differ: .*' + place('.*') + 'end of the world|'
@@ -187,6 +195,12 @@ def failures(mpirun, program):
     run = Run(mpirun, 2, [program, 'if_rank_0', str(LATE)], LOCUS_CHECK_RANKS='0')
     there = 'did not end in 2000 ms; rank . on .* is elsewhere: its last is collective 2, ' + place('')
     report('if_rank_0 without checks, 2 ranks', run, faults_of(run, run.end(LATE + 15), False, {there: 1}))
+    run = Run(mpirun, 1, [program, 'not_started_by_all', str(LATE), ':', '-n', '1', 'sleep', '30'])
+    report('a process of mpirun that starts no MPI', run, faults_of(run, run.end(LATE + 10), False, {
+        '^locus: an mpi::world cannot be made: MPI_Init_thread did not end in 2000 ms; every process': 1}))
+    run = Run(mpirun, 1, [program, 'loops', str(LATE), ':', '-n', '2', program, 'other_type', str(LATE)])
+    report('ranks with different programs', run, faults_of(run, run.end(LATE + 15), False, {
+        '^locus: the ranks of this program differ: rank [12] on .*' + place('.*; ') + 'rank 0 on .*' + place(''): 1}))
     for signal_name, ranks, checks, order, wanted in (
             ('SIGSTOP', 4, '1', [], {SILENT + '.*' + WAITS: 1}), ('SIGSTOP', 2, '0', [], {SILENT: 1}),
             ('SIGSTOP', 3, '0', ['ranked'], {SILENT: 1}),
@@ -226,6 +240,53 @@ def examples(mpirun, program):
         elif found[0] != reference.setdefault(replicas, found[0]):
             faults.append(f'{found[0]!r}, and one process writes {reference[replicas]!r}')
         report(f'example 04, {ranks} ranks, {gpus} GPUs each', run, faults)
+
+
+def write_idx(path, code, extents, data):
+    """a file as data::read_idx reads it"""
+    with (gzip.open if path.endswith('.gz') else open)(path, 'wb') as file:
+        file.write(bytes([0, 0, code, len(extents)]) + b''.join(n.to_bytes(4, 'big') for n in extents) + data)
+
+
+def write_texts(folder, rows):
+    """arrays for example 07: half of the words of a text say its class"""
+    draw = random.Random(7)
+    for part, count in (('test', rows // 4), ('train', rows)):
+        labels = [draw.randrange(46) for _ in range(count)]
+        lengths = [draw.randrange(3, 40) for _ in range(count)]
+        tokens = [draw.choice((4 + label, draw.randrange(1, 400))) for label, n in zip(labels, lengths) for _ in range(n)]
+        for name, all_of_it in (('tokens', tokens), ('lengths', lengths), ('labels', labels)):
+            write_idx(f'{folder}/{part}-{name}.idx', 12, [len(all_of_it)], b''.join(n.to_bytes(4, 'big') for n in all_of_it))
+
+
+def write_images(folder, rows):
+    """images for example 08: noise, and a bar whose height says the class"""
+    draw = random.Random(8)
+    for part, count in (('t10k', rows // 4), ('train', rows)):
+        labels = bytes(draw.randrange(10) for _ in range(count))
+        images = bytes(draw.randrange(100) + 150 * (row // 3 == label)
+                       for label in labels for row in range(28) for _ in range(28))
+        write_idx(f'{folder}/{part}-images-idx3-ubyte.gz', 8, [count, 28, 28], images)
+        write_idx(f'{folder}/{part}-labels-idx1-ubyte.gz', 8, [count], labels)
+
+
+def trainers(mpirun, example, programs, rows=96, epochs=2):
+    """means: with floats in replica order the losses of ranks have the bits of one process with as many replicas; with
+    doubles, which MPI adds, they are equal to 9 digits"""
+    with tempfile.TemporaryDirectory() as folder:
+        {'07': write_texts, '08': write_images}[example](folder, rows)
+        for element, program, tolerance in zip(('float', 'double'), programs, (0, 1e-9)):
+            reference = {}
+            for ranks, gpus in ((1, 2), (2, 0), (1, 4), (4, 0)):
+                run = Run(mpirun, ranks, [program, str(epochs), str(rows), folder], LOCUS_SIMULATED_GPUS=str(gpus))
+                faults = faults_of(run, run.end(60), True, {'^epoch +[12]  loss ': epochs})
+                found = [[float.fromhex(word) for word in line.split()] for line in re.findall('^bits (.*)', run.text, re.M)]
+                wanted = reference.setdefault(ranks * (gpus or 1), found)
+                if len(found) != epochs or not all(found):
+                    faults.append(f'{len(found)} lines of numbers')
+                elif any(abs(a - b) > tolerance * abs(b) for one, other in zip(found, wanted) for a, b in zip(one, other)):
+                    faults.append(f'{found}, and one process writes {wanted}')
+                report(f'example {example} of {element}s, {ranks} ranks, {gpus} GPUs each', run, faults)
 
 
 def heat(mpirun, program, counts=(1, 2, 4)):
@@ -269,6 +330,51 @@ CALLS = (
 )
 
 
+SHOW = ['sh', '-c', 'echo "rank $OMPI_COMM_WORLD_LOCAL_RANK sees ${CUDA_VISIBLE_DEVICES-all} of $1"', 'x', 'a  b']
+# GPUs of a rank, ranks, CUDA_VISIBLE_DEVICES, what each rank sees
+SHARES = ((1, 3, None, ('0', '1', '2')), (2, 2, None, ('0,1', '2,3')), (1, 2, '3,1,0', ('3', '1')),
+          (2, 2, '7,GPU-a,5,MIG-b', ('7,GPU-a', '5,MIG-b')), (2, 2, '', ('', '')))
+
+
+def gpus_of_ranks(mpirun, script):
+    """means: each rank of a host sees GPUs of its own; a stand-in for a program says which"""
+    os.environ.pop('CUDA_VISIBLE_DEVICES', None)
+    with tempfile.TemporaryDirectory() as folder:
+        start = f'{folder}/start'
+        with open(start, 'w') as file:
+            file.write(f'#!/bin/sh\nexec sh {script} --gpus-per-rank "$GPUS" "$@"\n')
+        os.chmod(start, 0o700)
+        os.environ['MPIRUN'] = mpirun
+        for each, ranks, visible, seen in SHARES:
+            given = {} if visible is None else {'CUDA_VISIBLE_DEVICES': visible}
+            this = Run(start, ranks, ['--mca', 'btl', 'self,vader', *SHOW], GPUS=str(each), **given)
+            wanted = {f'^rank {rank} sees {gpus} of a  b$': 1 for rank, gpus in enumerate(seen)}
+            report(f'ranks.sh --gpus-per-rank {each}, {ranks} ranks, of {visible}', this,
+                   faults_of(this, this.end(30), True, wanted))
+        few = Run(start, 2, SHOW, GPUS='2', CUDA_VISIBLE_DEVICES='0,1,2')
+        report('ranks.sh --gpus-per-rank, too few of them', few, faults_of(few, few.end(30), False, {
+            '^ranks.sh: rank 1 of its host needs GPUs up to number 4 of CUDA_VISIBLE_DEVICES, which names 3; ': 1}))
+        fake = f'{folder}/mpirun'
+        with open(fake, 'w') as file:
+            file.write('#!/bin/sh\n[ "$1" = --version ] || { shift 2; exec "$@"; }\n')
+        os.chmod(fake, 0o700)
+        os.environ['MPIRUN'] = fake
+        for names, seen in ((('MPI_LOCALRANKID',), '3'), (('SLURM_LOCALID',), '3'),
+                            (('SLURM_LOCALID', 'OMPI_COMM_WORLD_LOCAL_RANK', 'MPI_LOCALRANKID'), '1'), ((), None)):
+            values = {name: '1' if name.startswith('OMPI') else '3' for name in names}
+            if len(names) == 3:
+                values['MPI_LOCALRANKID'] = '2'
+            this = Run(start, 1, SHOW, GPUS='1', **values)
+            wanted = {f' sees {seen} of': 1} if seen else {'^ranks.sh: no variable says which rank of its host this is': 1}
+            report('ranks.sh --gpus-per-rank by ' + (' '.join(names) or 'no variable'), this,
+                   faults_of(this, this.end(30), bool(seen), wanted))
+        for words, sentence in ((['true'], '--gpus-per-rank needs the number'), (['-n', '2'], 'finds no program')):
+            called = subprocess.run(['sh', script, '--gpus-per-rank', *(['1'] if words[0] == '-n' else []), *words],
+                                    capture_output=True, text=True, timeout=30)
+            few.text = called.stderr
+            report(f'ranks.sh --gpus-per-rank {" ".join(words)}', few, faults_of(few, called.returncode, False, {sentence: 1}))
+
+
 def launcher(mpirun, script):
     global passed, failed
     cores = None
@@ -300,6 +406,7 @@ def launcher(mpirun, script):
         for ranks in (1, int(cores or 1) + 1):
             run = Run(start, ranks, ['sh', '-c', 'echo rank $OMPI_COMM_WORLD_RANK'])
             report(f'ranks.sh -n {ranks}', run, faults_of(run, run.end(30), True, {r'^rank \d+$': ranks, mpirun: 1}))
+    gpus_of_ranks(mpirun, script)
 
 
 def main():
@@ -311,6 +418,10 @@ def main():
     if first.end(30) != 0:
         print('skipped: mpirun starts nothing here:', first.text)
         return 77
+    if which in ('07', '08'):
+        trainers(mpirun, which, sys.argv[3:5])
+        print(f'{passed} passed, {failed} failed, 0 skipped')
+        return failed > 0
     {'laws': laws, 'beside': beside, 'failures': failures, 'examples': examples, 'heat': heat,
      'launcher': launcher}[which](mpirun, program)
     print(f'{passed} passed, {failed} failed, 0 skipped')

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks tell each other their cards, so that NCCL can number them.
 #pragma once
-#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <vector>  // vector
+
+#include <locus/core/error.hpp>          // message
+#include <locus/core/macros.hpp>         // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/runtime/rank_cards.hpp>  // rank_cards
 
 LOCUS_COLD_BEGIN
+
+namespace locus::detail {
+
+/// means: why NCCL does not join the cards of all ranks; empty: it does
+LOCUS_FUNCTION message reason_without_nccl(std::vector<runtime::rank_cards> const& all);
+
+}  // namespace locus::detail
 
 namespace locus::internal {
 

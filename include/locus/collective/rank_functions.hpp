@@ -55,10 +55,10 @@ namespace locus::internal {
 
 /// means: `mine` is true on some rank
 /// fails: collective_error
-inline bool some_rank_says(bool mine) {
+inline bool some_rank_says(bool mine, std::string_view what = "a vote") {
   if (!runtime::over_ranks) return mine;
   std::int64_t before = 0;
-  return runtime::over_ranks->tell("a vote", mine, before) > 0;
+  return runtime::over_ranks->tell(what, mine, before) > 0;
 }
 /// means: `mine` is true on all ranks
 inline bool all_ranks_say(bool mine) { return !some_rank_says(!mine); }

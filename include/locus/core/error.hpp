@@ -4,6 +4,7 @@
 #pragma once
 #include <exception>  // exception
 
+#include <locus/core/macros.hpp>     // LOCUS_SHARED_STATE
 #include <locus/core/printable.hpp>  // write_printable
 #include <locus/core/text.hpp>       // text_buffer
 
@@ -11,11 +12,28 @@ namespace locus {
 
 using message = text_buffer<768>;
 
+class error;
+namespace internal {
+/// The youngest exception of locus on this thread that is not over: the one that passes, where a
+/// destructor asks while an exception passes.
+LOCUS_SHARED_STATE inline thread_local constinit error const* last_error = nullptr;
+}  // namespace internal
+
 /// The base of all exceptions of locus: catch this one, or one of the kinds below.
 class error : public std::exception {
  public:
   explicit error(message const& text) : error(text.view()) {}
-  explicit error(std::string_view text) { write_printable(text_, text); }
+  explicit error(std::string_view text) {
+    write_printable(text_, text);
+    internal::last_error = this;
+  }
+  error(error const& e) noexcept : std::exception(e), text_(e.text_) {
+    internal::last_error = this;
+  }
+  error& operator=(error const&) = default;
+  ~error() override {
+    if (internal::last_error == this) internal::last_error = nullptr;
+  }
   char const* what() const noexcept override { return text_.c_str(); }
 
  private:

@@ -121,7 +121,12 @@ void on_each(F&& f) {
   } catch (...) {
     thrown = std::current_exception();
   }
-  bool const failed = internal::some_rank_says(thrown != nullptr);
+  bool failed = true;
+  try {
+    failed = internal::some_rank_says(thrown != nullptr);
+  } catch (...) {  // the ranks are not in step: why f failed says more
+    if (!thrown) throw;
+  }
   if (thrown) std::rethrow_exception(thrown);
   if (failed) throw error("locus: another rank failed at what all ranks do; its own line says why");
 }

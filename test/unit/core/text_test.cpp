@@ -135,3 +135,28 @@ TEST_CASE("of a long name a message shows both ends") {
       if (c == 'x' && n < 256) CHECK(all.view() == s);
     }
 }
+
+TEST_CASE("the youngest exception of locus that is not over is known while it passes") {
+  struct asks {
+    std::string& said;
+    ~asks() { said = internal::last_error ? internal::last_error->what() : "none"; }
+  };
+  std::string said;
+  try {
+    asks const here{said};
+    bad_file const before("locus: made and not thrown");
+    throw bad_file("locus: it passes");
+  } catch (error const& e) {
+    CHECK(said == "locus: it passes");
+    CHECK(internal::last_error == &e);
+    error const copy = e;
+    CHECK(internal::last_error == &copy);
+  }
+  CHECK(internal::last_error == nullptr);
+  try {
+    asks const here{said};
+    throw 1;
+  } catch (int) {
+    CHECK(said == "none");
+  }
+}

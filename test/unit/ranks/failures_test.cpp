@@ -120,6 +120,13 @@ TEST_CASE("after a failure the ranks are out of step: every later collective fai
         "a collective between ranks failed before, so that the ranks are no longer in step");
 }
 
+TEST_CASE("on_each whose function fails at a collective: its text stays") {
+  auto const ends = after_a_sum(2, [](Rows& x) {
+    ranks::on_each([&] { static_cast<void>(ranks::rank() == 0 ? fetch(max(x)) : fetch(min(x))); });
+  });
+  for (testing::rank_end const& e : ends) has(e.error, "the ranks of this program differ: rank ");
+}
+
 TEST_CASE("LOCUS_CHECK_RANKS=0 leaves the checks out: a message of another length is refused") {
   setenv("LOCUS_CHECK_RANKS", "0", 1);
   auto const ends = after_a_sum(2, [](Rows&) {
@@ -164,6 +171,28 @@ TEST_CASE("the deadline and the check of ranks are read from the environment") {
   auto const ends = testing::on_ranks(1, [] { return doubles{}; });
   unsetenv("LOCUS_CHECK_RANKS");
   has(ends[0].error, "LOCUS_CHECK_RANKS");
+}
+
+TEST_CASE("ranks with another version of locus do not join") {
+  static runtime::rank_carrier const& before = testing::detail::carrier_of_bytes;
+  static runtime::rank_carrier with_other_version = before;
+  with_other_version.all_gather = [](void* data, std::int64_t const* ends, double seconds) {
+    auto* const all = static_cast<internal::rank_point*>(data);
+    int const rank = testing::detail::sockets.rank;
+    if (rank == 1)
+      std::snprintf(all[rank].operation, sizeof all[rank].operation, "join, locus 9.9.9");
+    return before.all_gather(data, ends, seconds);
+  };
+  auto const ends = testing::on_ranks(3, [] {
+    internal::leave_ranks();
+    internal::join_ranks(with_other_version, testing::detail::sockets.rank, 3);
+    return doubles{};
+  });
+  for (int const r : {0, 2}) {
+    has(ends[std::size_t(r)].error, "begins collective 1, join, locus 9.9.9; every rank runs");
+    has(ends[std::size_t(r)].error, "begins collective 1, join, locus 0.");
+  }
+  CHECK_FALSE(ends[1].is_good());
 }
 
 TEST_CASE("a program has at most 8191 ranks") {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include <locus/collective/cards_of_ranks.hpp>
 #include <locus/locus.hpp>
 #include <locus/tensor/ranks.hpp>
 #include <locus/training.hpp>

@@ -44,6 +44,19 @@ struct stop_of_last_rank : nn::callback {
   }
 };
 
+/// throws at one of its calls, on rank 1 alone
+struct throws_on_rank_1 : nn::callback {
+  int which = 0, calls = 0;
+  explicit throws_on_rank_1(int n) : which(n) {}
+  void count() {
+    if (calls++ == which && ranks::rank() == 1) throw bad_file("locus: a mistake of rank 1 alone");
+  }
+  void on_train_begin(nn::training&) override { count(); }
+  void on_epoch_begin(nn::training&, int) override { count(); }
+  void on_epoch_end(nn::training&, int, nn::logs&) override { count(); }
+  void on_train_end(nn::training&, nn::logs const&) override { count(); }
+};
+
 template <class Devices>
 doubles train() {
   examples const e;
@@ -128,6 +141,31 @@ TEST_CASE("one rank stops the training: all stop after the same step") {
   }
 }
 
+TEST_CASE("a callback throws on one rank: fit throws on all, and the ranks stay in step") {
+  auto const ends = testing::on_ranks(3, [] {
+    doubles out;
+    for (int call = 0; call < 4; ++call) {
+      auto trainer = make_trainer<Mirrored<Ranks<CpuDevice>>>();
+      throws_on_rank_1 mistake(call);
+      std::string said;
+      try {
+        trainer.fit(examples{}.batches(), {.epochs = 1, .callbacks = {&mistake}, .verbose = 0});
+      } catch (error const& e) {
+        said = e.what();
+      }
+      out.push_back(said == (ranks::rank() == 1
+                                 ? "locus: a mistake of rank 1 alone"
+                                 : "locus: another rank failed at what all ranks do; its own line "
+                                   "says why"));
+    }
+    return out;
+  });
+  for (testing::rank_end const& e : ends) {
+    CHECK(e.error == "");
+    CHECK(e.numbers == doubles{1, 1, 1, 1});
+  }
+}
+
 TEST_CASE("files that rank 0 cannot read or write: all ranks say so and stay in step") {
   auto const ends = testing::on_ranks(2, [] {
     auto trainer = make_trainer<Mirrored<Ranks<CpuDevice>>>();
@@ -150,6 +188,63 @@ TEST_CASE("files that rank 0 cannot read or write: all ranks say so and stay in 
   for (testing::rank_end const& e : ends) {
     CHECK(e.error == "");
     CHECK(e.numbers == doubles{1, 1, 1});
+  }
+}
+
+TEST_CASE("ranks with other batches, datasets and models: all say so, and none goes on") {
+  auto const expect = [](auto const& f, std::string_view part) {
+    for (testing::rank_end const& e : testing::on_ranks(3, [&] {
+           config::set_collective_timeout(5);
+           f();
+           return doubles{};
+         })) {
+      INFO(e.error);
+      CHECK(e.error.starts_with("locus: the ranks of this program differ: rank "));
+      CHECK(e.error.find(part) != e.error.npos);
+    }
+  };
+  auto const fit = [](std::int64_t rows, std::int64_t batch) {
+    auto trainer = make_trainer<Mirrored<Ranks<CpuDevice>>>();
+    examples const e;
+    auto const some = data::from_tensors(e.x, e.y).take(rows);
+    trainer.fit(some.batch(batch), {.epochs = 2, .verbose = 0});
+  };
+  expect([&] { fit(48, ranks::rank() == 1 ? 8 : 16); }, "another plan or other extents");
+  expect([&] { fit(ranks::rank() == 2 ? 44 : 48, 16); }, "another plan or other extents");
+  expect([&] { fit(ranks::rank() == 2 ? 32 : 48, 16); },
+         "rank 2 on this computer begins collective");
+  expect([&] { fit(ranks::rank() == 2 ? 32 : 48, 16); }, ", end of an epoch");
+  std::string const path = folder + "/other.npz";
+  auto const of_units = [](auto units) {
+    return nn::compile<Mirrored<Ranks<CpuDevice>>, double>(
+        nn::Sequential{nn::Input<6>{}, nn::Dense<units()>{}}, nn::SGD{}, nn::MeanSquaredError{});
+  };
+  std::integral_constant<int, 3> const three;
+  std::integral_constant<int, 4> const four;
+  expect(
+      [&] {
+        auto model = of_units(three);
+        auto other = of_units(four);
+        nn::save_checkpoint(path, model);
+        ranks::rank() == 1 ? nn::load_checkpoint(path, other) : nn::load_checkpoint(path, model);
+      },
+      "load_checkpoint of 192 bytes");
+  auto const ends = testing::on_ranks(3, [&] {
+    auto other = of_units(four);
+    std::string said;
+    try {
+      nn::load_checkpoint(path, other);
+    } catch (error const& e) {
+      said = e.what();
+    }
+    bool const named = said.find("other.npz is of another model") != said.npos;
+    return doubles{double(named),
+                   double(fetch(sum(Tensor<double, Dextents<1>, Mirrored<Ranks<CpuDevice>>>(
+                       zeros<double>(dextents<1>(3))))))};
+  });
+  for (testing::rank_end const& e : ends) {
+    CHECK(e.error == "");
+    CHECK(e.numbers == doubles{1, 0});
   }
 }
 

@@ -24,6 +24,7 @@ struct epoch_options {
   std::int64_t steps_per_epoch = -1;
   std::vector<callback*> callbacks;
   int verbose = 1;
+  bool over_ranks = false;  // of several ranks: where a callback throws on one, it ends on all
 };
 
 /// means: the work around the steps of a training
@@ -40,8 +41,7 @@ class epoch_loop {
                                      << " to epoch " << o.epochs
                                      << "; .epochs counts from 0, as .initial_epoch does");
     }
-    for (callback* c : o_.callbacks) wants_batches_ |= c->wants_batch_logs();
-    for (callback* c : o_.callbacks) c->on_train_begin(training_);
+    begin();
   }
 
   void begin_epoch(int epoch);
@@ -72,6 +72,7 @@ class epoch_loop {
   std::int64_t step() const { return step_; }
 
  private:
+  void begin();
   void write_line(int epoch, std::string const& note) const;
   training& training_;
   epoch_options const& o_;

@@ -615,14 +615,16 @@ class Trainer final : public training {
     seed_ = o.seed, epochs_ = o.epochs, stopping_ = false;
     steps_ = o.steps_per_epoch > 0 ? o.steps_per_epoch : detail::steps_of(batches);
     train_.set_weighting(o.weights);
-    detail::epoch_options const of_loop{o.epochs, o.initial_epoch, o.steps_per_epoch, o.callbacks,
-                                        o.verbose};
+    detail::epoch_options const of_loop{o.epochs,    o.initial_epoch, o.steps_per_epoch,
+                                        o.callbacks, o.verbose,       network_->is_over_ranks()};
     auto const now = [this](logs& l) { l = logs_of(train_); };
     detail::epoch_loop loop(*this, of_loop, steps_, now);
     history h;
     epoch_ = o.initial_epoch;
     bool fresh = true;  // an epoch begins
     auto const end_epoch = [&] {
+      if (network_->is_over_ranks())  // a rank that has other batches is named
+        locus::internal::some_rank_says(false, "end of an epoch");
       logs l = logs_of(train_);
       if (o.validation && (epoch_ + 1) % (o.validation_freq > 0 ? o.validation_freq : 1) == 0) {
         logs const v = loop.test(

@@ -16,7 +16,7 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: a hash of the plan and the extents of a run, equal on all ranks that run this statement
+/// means: a hash of the plan, the extents and the numbers of replicas of a run, equal on all ranks that run this statement
 /// after: the FNV-1a hash
 LOCUS_FUNCTION std::uint64_t hash_of_run(run_state const& run) {
   std::uint64_t hash = 14695981039346656037u;
@@ -25,6 +25,9 @@ LOCUS_FUNCTION std::uint64_t hash_of_run(run_state const& run) {
     step const& s = run.plan.steps[i];
     add(static_cast<std::uint64_t>(s.kind)), add(static_cast<std::uint64_t>(s.type));
     for (char const c : s.name) add(static_cast<unsigned char>(c));
+    if (s.where.devices.is_over_ranks())
+      add(static_cast<std::uint64_t>(s.where.how)),
+          add(static_cast<std::uint64_t>(s.where.global_count()));
     shape const& of = run.extents[i];
     add(static_cast<std::uint64_t>(of.rank));
     for (int a = 0; a < of.rank; ++a) add(static_cast<std::uint64_t>(of.extent[a]));

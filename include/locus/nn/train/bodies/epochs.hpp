@@ -4,6 +4,7 @@
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/nn/train/epochs.hpp>    // the declarations
 #include <locus/runtime/write_all.hpp>  // write_to_stderr
+#include <locus/tensor/ranks.hpp>       // on_each
 
 LOCUS_COLD_BEGIN
 
@@ -34,9 +35,24 @@ LOCUS_FUNCTION void tell_not_finite(int epoch) {
   runtime::warn(line);
 }
 
+/// means: f(callback) for each
+template <class F>
+void call_each(epoch_options const& o, F const& f) {
+  for (callback* c : o.callbacks)
+    if (o.over_ranks)
+      ranks::on_each([&] { f(*c); });
+    else
+      f(*c);
+}
+
+LOCUS_FUNCTION void epoch_loop::begin() {
+  for (callback* c : o_.callbacks) wants_batches_ |= c->wants_batch_logs();
+  call_each(o_, [&](callback& c) { c.on_train_begin(training_); });
+}
+
 LOCUS_FUNCTION void epoch_loop::begin_epoch(int epoch) {
   epoch_ = epoch, step_ = 0;
-  for (callback* c : o_.callbacks) c->on_epoch_begin(training_, epoch);
+  call_each(o_, [&](callback& c) { c.on_epoch_begin(training_, epoch); });
   if (verbose_ == 1) {
     write_line(epoch, {});
     bar_.emplace(steps_ > 0 ? steps_ : 1);
@@ -64,7 +80,7 @@ LOCUS_FUNCTION void epoch_loop::look_at(logs const& l) {
 
 LOCUS_FUNCTION void epoch_loop::end_epoch(logs l, history& h) {
   look_at(l);
-  for (callback* c : o_.callbacks) c->on_epoch_end(training_, epoch_, l);
+  call_each(o_, [&](callback& c) { c.on_epoch_end(training_, epoch_, l); });
   if (verbose_ == 1) {
     if (steps_ < 1 || step_ != steps_) *bar_ = data::progress_bar(step_);
     bar_->show(step_, text_of(l));
@@ -80,7 +96,7 @@ LOCUS_FUNCTION void epoch_loop::end_epoch(logs l, history& h) {
 LOCUS_FUNCTION void epoch_loop::end(history& h) {
   h.stopped = training_.stopping();
   logs const last = h.epochs.empty() ? logs{} : h.epochs.back();
-  for (callback* c : o_.callbacks) c->on_train_end(training_, last);
+  call_each(o_, [&](callback& c) { c.on_train_end(training_, last); });
 }
 
 LOCUS_FUNCTION void epoch_loop::write_line(int epoch, std::string const& note) const {
