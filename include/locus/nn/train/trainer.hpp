@@ -559,8 +559,7 @@ class Trainer final : public training {
     auto const x = network_->batch_of_examples(examples);
     auto const targets = targets_of(y);
     auto& state = network_->state();
-    pass const p{true, static_cast<std::uint64_t>(updater_.iterations()), seed_, story,
-                 takes_logits_};
+    pass const p{true, static_cast<std::uint64_t>(updater_.batches()), seed_, story, takes_logits_};
     auto out = state.forward(x, kept_, p);
     auto dy = slope_of(train_, out, targets, w...);
     if (story) story->end_part("loss and metrics");
