@@ -6,6 +6,7 @@
 #include <locus/nn/layers/batch_norm.hpp>  // BatchNorm
 #include <locus/nn/layers/conv.hpp>        // Conv1D, Conv2D, DepthwiseConv2D
 #include <locus/nn/layers/embedding.hpp>   // Embedding
+#include <locus/nn/layers/frozen.hpp>      // frozen
 #include <locus/nn/layers/layer_norm.hpp>  // LayerNorm
 #include <locus/nn/layers/pool.hpp>        // MaxPool1D, GlobalAveragePool2D, ...
 #include <locus/nn/layers/residual.hpp>    // Residual
