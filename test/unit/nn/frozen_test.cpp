@@ -49,7 +49,8 @@ auto trainer_of(Model const& m, Optimizer o = {.learning_rate = 0.1}) {
 /// same gradient, the frozen one stays
 template <class Whole, class Part, class X>
 void same_in_front(Whole const& whole, Part const& part, X const& x, std::string const& frozen) {
-  auto a = trainer_of(whole), b = trainer_of(part);
+  auto a = trainer_of(whole);
+  auto b = trainer_of(part);
   auto const y = random_tensor(9, x.extent(0), 2);
   reals const before = values_of(b.weights(frozen));
   static_cast<void>(a.train_on_batch(x, y));

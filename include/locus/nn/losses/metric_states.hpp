@@ -59,7 +59,7 @@ host_values on_host(replica_context<Device> const& c, X const& x) {
 /// fails: shape_error for another number of weights
 class factors {
  public:
-  LOCUS_FUNCTION factors(host_values const& weights, host_values const& v);
+  factors(host_values const& weights, host_values const& v);
   double of(std::int64_t i) const { return weights_.of[std::size_t(i / each_)]; }
 
  private:
@@ -123,20 +123,20 @@ class metric_state {
 ///        number or for each row; 0 before the first update
 class Mean : public metric_state<Mean> {
  public:
-  LOCUS_FUNCTION double result() const;
+  double result() const;
   std::size_t count_of_sums() const { return 2; }
-  LOCUS_FUNCTION void add(std::vector<double>& sums, detail::host_values const& values) const;
-  LOCUS_FUNCTION void add(std::vector<double>& sums, detail::host_values const& values,
-                          detail::host_values const& weights) const;
+  void add(std::vector<double>& sums, detail::host_values const& values) const;
+  void add(std::vector<double>& sums, detail::host_values const& values,
+           detail::host_values const& weights) const;
 };
 /// means: the sum of all numbers, with the same weights
 class Sum : public metric_state<Sum> {
  public:
   double result() const { return sums()[0]; }
   std::size_t count_of_sums() const { return 1; }
-  LOCUS_FUNCTION void add(std::vector<double>& sums, detail::host_values const& values) const;
-  LOCUS_FUNCTION void add(std::vector<double>& sums, detail::host_values const& values,
-                          detail::host_values const& weights) const;
+  void add(std::vector<double>& sums, detail::host_values const& values) const;
+  void add(std::vector<double>& sums, detail::host_values const& values,
+           detail::host_values const& weights) const;
 };
 
 /// means: the mean of a metric or a loss over rows: MeanOf{nn::SparseCategoricalAccuracy{}};
@@ -192,16 +192,15 @@ class MeanOf : public metric_state<MeanOf<Metric>> {
 class confusion_counts {
  public:
   /// fails: configuration_error for no thresholds, or one that is no number
-  LOCUS_FUNCTION explicit confusion_counts(std::vector<double> thresholds);
+  explicit confusion_counts(std::vector<double> thresholds);
   std::size_t count_of_sums() const { return 2 * thresholds_.size() + 2; }
   /// y_true: 0 is negative, any other number positive; a NaN in y_pred is above no threshold
   void add(std::vector<double>& sums, detail::host_values const& y_true,
            detail::host_values const& y_pred) const {
     add(sums, y_true, y_pred, {{1}, {}});
   }
-  LOCUS_FUNCTION void add(std::vector<double>& sums, detail::host_values const& y_true,
-                          detail::host_values const& y_pred,
-                          detail::host_values const& weights) const;
+  void add(std::vector<double>& sums, detail::host_values const& y_true,
+           detail::host_values const& y_pred, detail::host_values const& weights) const;
   std::vector<double> const& thresholds() const { return thresholds_; }
 
  protected:
@@ -210,7 +209,7 @@ class confusion_counts {
     std::vector<double> true_positives, false_positives;
     double positives, negatives;
   };
-  LOCUS_FUNCTION counts counts_of(std::vector<double> const& sums) const;
+  counts counts_of(std::vector<double> const& sums) const;
 
  private:
   std::vector<double> thresholds_;
@@ -222,17 +221,17 @@ class confusion_counts {
 class Precision : public metric_state<Precision>, public confusion_counts {
  public:
   explicit Precision(double threshold = 0.5) : Precision(std::vector<double>{threshold}) {}
-  LOCUS_FUNCTION explicit Precision(std::vector<double> thresholds);
+  explicit Precision(std::vector<double> thresholds);
   double result() const { return results()[0]; }
-  LOCUS_FUNCTION std::vector<double> results() const;
+  std::vector<double> results() const;
 };
 /// means: true positives / positives; 0 without positives     after: keras.metrics.Recall
 class Recall : public metric_state<Recall>, public confusion_counts {
  public:
   explicit Recall(double threshold = 0.5) : Recall(std::vector<double>{threshold}) {}
-  LOCUS_FUNCTION explicit Recall(std::vector<double> thresholds);
+  explicit Recall(std::vector<double> thresholds);
   double result() const { return results()[0]; }
-  LOCUS_FUNCTION std::vector<double> results() const;
+  std::vector<double> results() const;
 };
 
 /// The curve below which AUC computes the area, and how it fills the space between two thresholds.
@@ -254,8 +253,8 @@ class AUC : public metric_state<AUC>, public confusion_counts {
     std::vector<double> thresholds{};  // between 0 and 1, instead of equal distances
   };
   AUC() : AUC(options{}) {}
-  LOCUS_FUNCTION explicit AUC(options o);
-  LOCUS_FUNCTION double result() const;
+  explicit AUC(options o);
+  double result() const;
 
  private:
   options o_;
