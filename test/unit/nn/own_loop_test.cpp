@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/nn.hpp>
 #include <locus/nn/optimizers/own_loop.hpp>
+#include <locus/nn/train/checkpoint.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
 #include "message_of.hpp"
@@ -221,4 +224,42 @@ TEST_CASE("a step names what does not fit") {
         }).find("replica 0 calls all_reduce") != std::string::npos);
   CHECK(sgd.iterations() == 0);
   CHECK(values_in(w) == std::vector<double>{1, 2});
+}
+
+TEST_CASE("a loop of the program's own goes on from a checkpoint, over other devices") {
+  testing::simulated_gpus const two{2, {.seed = 9}};
+  std::string const path = "/tmp/locus_own_loop_" + std::to_string(getpid()) + ".npz";
+  auto const o = nn::Accumulate{2, nn::MovingAverage{nn::Adam{.learning_rate = 0.1}, 0.9}};
+  auto const step = [](auto& all, auto& w, auto& b, double by) {
+    all.apply_gradients(w * by, b + by);
+  };
+  on_host<2> w{{1, 2}, {3, 4}};
+  Tensor<double, Extents<>> b(full<double>(Extents<>{}, 5.));
+  nn::optimizer whole(o, w, b);
+  whole.name_weights("w", "b");
+  for (int k = 0; k < 5; ++k) step(whole, w, b, 0.3 * (k + 1));
+  nn::save_checkpoint(path, whole);
+
+  strategy<Gpus> const s;
+  auto v = make_variable<on_write, aggregation::mean>(s, zeros<double>(dextents<2>(2, 2)));
+  auto c = make_variable<on_write, aggregation::none>(s, 0.);
+  nn::optimizer rest(o, v, c);
+  CHECK(message_of<locus::error>([&] { nn::load_checkpoint(path, rest); }).find("weight_0") !=
+        std::string::npos);
+  rest.name_weights("w", "b");
+  static_cast<void>(nn::load_checkpoint(path, rest));
+  CHECK(rest.iterations() == 2);
+  CHECK(values_in(v.read()) == values_in(w));
+  CHECK(values_in(v.local_result(1)) == values_in(w));
+  step(whole, w, b, 2);
+  rest.apply_gradients(v.read() * 2., c.read() + 2.);
+  CHECK(values_in(v.read()) == values_in(w));
+  CHECK(values_in(c.read()) == values_in(b));
+  // variables without an optimizer, by name
+  nn::export_weights(path, {nn::stored_of("v", v), nn::stored_of("c", c)});
+  v.assign(0.), c.assign(1.);
+  nn::import_weights(path, {nn::stored_of("c", c), nn::stored_of("v", v)});
+  CHECK(values_in(v.read()) == values_in(w));
+  CHECK(values_in(c.read()) == values_in(b));
+  unlink(path.c_str());
 }

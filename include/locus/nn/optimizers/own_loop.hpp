@@ -2,8 +2,9 @@
 // optimizer: the steps of an optimizer over tensors and variables of a program's own loop, outside and
 // inside of replicas.
 #pragma once
-#include <array>  // array
-#include <tuple>  // tuple
+#include <array>   // array
+#include <string>  // string, to_string
+#include <tuple>   // tuple
 
 #include <locus/grad/gradients.hpp>         // gradients
 #include <locus/nn/optimizers/updater.hpp>  // updater
@@ -41,6 +42,23 @@ struct weight_facts<variable<T, Rank, Replicas, Sync, How>> {
     return w.memory();
   }
 };
+
+}  // namespace detail
+
+/// means: a variable of a strategy for checkpoints, with a name
+/// shape: its extents     device: the file does not depend on the number of replicas
+/// after: a variable in tf.train.Checkpoint
+template <class T, int Rank, class Replicas, synchronization Sync, aggregation How>
+stored stored_of(std::string name, variable<T, Rank, Replicas, Sync, How> const& v) {
+  static_assert(
+      Sync == on_write,
+      "locus: the copies of a variable that each replica writes are combined when they are "
+      "read; store v.read(), and assign it after loading");
+  tensor_block* const memory = v.memory().get();
+  return {std::move(name), memory->extents, true, memory};
+}
+
+namespace detail {
 
 /// means: f(g...) for the gradients g, also if they come as one tuple or as the result of grad
 template <class F, class... G>
@@ -143,6 +161,32 @@ class optimizer {
   /// means: swaps weights and their moving averages; a second call undoes the first
   void swap_averages() { updater_.swap_averages(*this); }
 
+  // ---- a checkpoint: nn::save_checkpoint(path, adam), nn::load_checkpoint(path, adam) ----
+  /// means: the names of the weights in checkpoints; without this call weight_0, weight_1, ...
+  template <class... Name>
+  void name_weights(Name const&... names) {
+    static_assert(sizeof...(Name) == count,
+                  "locus: an optimizer names each of its weights, in their order; write "
+                  "name_weights(\"w\", \"b\")");
+    names_ = {std::string(names)...};
+  }
+  std::vector<stored> weights() {
+    look_at_weights();
+    std::vector<stored> all;
+    for (std::size_t k = 0; k < count; ++k)
+      all.push_back({name_of(k), parameters_[k].extents, true, seen_[k].get()});
+    return all;
+  }
+  std::vector<stored> optimizer_state() {
+    std::vector<stored> all;
+    for (std::size_t k = 0; k < count; ++k) {
+      auto const of = updater_.stored_of(k, parameters_[k], name_of(k));
+      all.insert(all.end(), of.begin(), of.end());
+    }
+    return all;
+  }
+  std::vector<counter> counters() { return updater_.counters(); }
+
   /// the weights as a model, for nn::updater
   template <class F>
   void for_each_parameter(F&& f) {
@@ -156,6 +200,9 @@ class optimizer {
     static_assert(one_each, "locus: an optimizer takes one gradient for each of its weights, in "
                             "their order; write apply_gradients(grad(loss, w, b))");
     return one_each;
+  }
+  std::string name_of(std::size_t k) const {
+    return names_[k].empty() ? "weight_" + std::to_string(k) : names_[k];
   }
   template <std::size_t K>
   using facts_of = detail::weight_facts<at_t<int(K), type_list<Weights...>>>;
@@ -209,6 +256,7 @@ class optimizer {
   updater<Optimizer, T, Where> updater_;
   std::tuple<Weights*...> weights_;
   std::array<block_owner, count> seen_{};
+  std::array<std::string, count> names_{};
   std::array<parameter_type, count> parameters_{};
   typename decltype([]<std::size_t... K>(std::index_sequence<K...>) {
     return std::type_identity<std::tuple<gradient_of<K>...>>{};
