@@ -86,6 +86,9 @@ inline double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 ///        result and reset_state inside of one. NaN stays NaN in means and sums
 template <class Derived>
 class metric_state {
+  friend Derived;
+  metric_state() = default;
+
  public:
   template <class... X>
   void update_state(X const&... x) {

@@ -173,6 +173,7 @@ class optimizer {
   std::vector<stored> weights() {
     look_at_weights();
     std::vector<stored> all;
+    all.reserve(count);
     for (std::size_t k = 0; k < count; ++k)
       all.push_back({name_of(k), parameters_[k].extents, true, seen_[k].get()});
     return all;

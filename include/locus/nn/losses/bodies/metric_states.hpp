@@ -73,7 +73,8 @@ LOCUS_FUNCTION void Mean::add(std::vector<double>& sums, detail::host_values con
 LOCUS_FUNCTION void Mean::add(std::vector<double>& sums, detail::host_values const& values,
                               detail::host_values const& weights) const {
   detail::factors const w(weights, values);
-  double const row = values.rows() > 0 ? double(values.size() / values.rows()) : 1;
+  std::int64_t const width = values.rows() > 0 ? values.size() / values.rows() : 1;
+  double const row = double(width);
   for (std::int64_t i = 0; i < values.size(); ++i)
     sums[0] += w.of(i) * values.of[std::size_t(i)] / row, sums[1] += w.of(i) / row;
 }
@@ -175,6 +176,7 @@ LOCUS_FUNCTION Precision::Precision(std::vector<double> thresholds)
 LOCUS_FUNCTION std::vector<double> Precision::results() const {
   counts const c = counts_of(sums());
   std::vector<double> all;
+  all.reserve(c.true_positives.size());
   for (std::size_t k = 0; k < c.true_positives.size(); ++k)
     all.push_back(detail::ratio(c.true_positives[k], c.true_positives[k] + c.false_positives[k]));
   return all;
@@ -184,6 +186,7 @@ LOCUS_FUNCTION Recall::Recall(std::vector<double> thresholds)
 LOCUS_FUNCTION std::vector<double> Recall::results() const {
   counts const c = counts_of(sums());
   std::vector<double> all;
+  all.reserve(c.true_positives.size());
   for (double const t : c.true_positives) all.push_back(detail::ratio(t, c.positives));
   return all;
 }
