@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses, metrics and optimizers: targets of another kind, no classes to count, two norms, no averages, too many slots.
+// Losses, metrics and optimizers: targets of another kind, no classes to count, two norms, no averages, too many slots, complex numbers to count.
 // expect-1: locus: this loss reads the number of a class for each row; give it integer labels, or take CategoricalCrossentropy
 // expect-2: locus: this metric reads the number of a class for each row, and the targets are no integers; take the metric without Sparse in its name
 // expect-3: locus: a metric reads other targets than the loss: one takes the number of a class for each row, the other a value for each prediction; take both of one kind
@@ -9,6 +9,9 @@
 // expect-7: locus: gradients are clipped to one norm; take ClipNorm or ClipGlobalNorm
 // expect-8: locus: this optimizer keeps no averages; wrap it in MovingAverage
 // expect-9: locus: a kernel reads a weight, its slots, its gradient and a factor, 24 values in all, and this rule of an optimizer has more slots; give it 20 at most
+// expect-10: locus: a metric counts real numbers and booleans; give it real(z) or abs(z)
+#include <locus/complex.hpp>
+#include <locus/nn/losses/metric_states.hpp>
 #include <locus/nn/losses/objective.hpp>
 #include <locus/nn/optimizers/updater.hpp>
 using namespace locus;
@@ -60,6 +63,10 @@ nn::updater<nn::ClipNorm<nn::ClipGlobalNorm<nn::SGD>>, float, CpuDevice> misuse(
 void misuse(nn::updater<nn::SGD, float, CpuDevice>& u) { u.take_averages(no_model{}); }
 #elif LOCUS_MUST_FAIL == 9
 void misuse(nn::updater<Hoards<22>, float, CpuDevice>& u) { u.step(no_model{}); }
+#elif LOCUS_MUST_FAIL == 10
+void misuse(nn::metrics::Mean& m, Tensor<complex<float>, Dextents<1>> const& z) {
+  m.update_state(z);
+}
 #else
 judged<int, Cross, nn::SparseTopKCategoricalAccuracy<2>> use(Cross{}, {});
 nn::updater<nn::ClipNorm<nn::SGD>, float, CpuDevice> clipped({});

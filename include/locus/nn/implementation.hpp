@@ -23,6 +23,7 @@
 #include <locus/files/bodies/zip_reader.hpp>          // files/zip_reader
 #include <locus/nn/layers/bodies/model_builder.hpp>   // nn/layers/model_builder
 #include <locus/nn/layers/bodies/summary.hpp>         // nn/layers/summary
+#include <locus/nn/losses/bodies/metric_states.hpp>   // nn/losses/metric_states
 #include <locus/nn/optimizers/bodies/rate.hpp>        // nn/optimizers/rate
 #include <locus/nn/train/bodies/callback.hpp>         // nn/train/callback
 #include <locus/nn/train/bodies/callbacks.hpp>        // nn/train/callbacks

@@ -257,6 +257,9 @@ class variable {
     return {*this, c};
   }
 
+  /// means: the memory of all copies, for optimizers and checkpoints
+  block_owner const& memory() const { return block_; }
+
  private:
   /// means: a value to assign, on the host; a number gets the variable's extents
   template <class X>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same memory under other extents, with two owners; neither tensor may be written.
+// The same memory under other extents, with two owners; no plan may write one and read the other.
 #pragma once
 #include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/tensor/tensor.hpp>  // Tensor
@@ -29,6 +29,15 @@ To relabel(Tensor<T, E, Where> const& t, shape const& extents) {
                 "locus: memory keeps its elements' type and its place; only extents change");
   To r{typename To::unmade{}};
   r.block = relabel_block(t.block, typename To::extents_type(extents).as_shape());
+  r.block->tensor = static_cast<tensor_base const*>(&r);
+  return r;
+}
+/// means: the same of memory that is no Tensor's, as that of a variable. The program orders writes: a plan
+///        that reads one of both tensors and writes the other sees no overlap
+template <class To>
+To relabel_memory(block_owner const& memory, shape const& extents) {
+  To r{typename To::unmade{}};
+  r.block = relabel_block(memory, typename To::extents_type(extents).as_shape());
   r.block->tensor = static_cast<tensor_base const*>(&r);
   return r;
 }

@@ -372,6 +372,7 @@ struct batch_norm_state {
   using batch = batch_of<T, Rank, Replicas>;
   using channels = Tensor<T, Dextents<1>, Replicas>;
   static constexpr bool reads_y = Global;
+  static constexpr bool moves = true;  // it has moving statistics
   struct local_kept {
     batch_of<T, 2, Replicas> statistics{Dextents<2>(0, 0)};  // means, then variances
   };
@@ -432,6 +433,12 @@ struct batch_norm_state {
       return batch(call(batch_norm_gradient_op{settings}, x, dy, k.statistics, sums, gamma.value,
                         beta.value));
     }
+  }
+  /// means: dx alone, of the moving statistics, which are constants then; y: of a prediction
+  batch input_gradient(batch const&, batch const& y, kept&, batch dy) {
+    activate_gradient(y, dy, settings.how);
+    return batch(dy *
+                 (gamma.value * rsqrt(moving_variance.value + static_cast<T>(settings.epsilon))));
   }
 
  private:

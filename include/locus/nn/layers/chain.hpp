@@ -101,6 +101,7 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   // the backward pass reads the first x, the last y
   static constexpr bool reads_x = nn::reads_x<state_at<0>>();
   static constexpr bool reads_y = nn::reads_y<state_at<size - 1>>();
+  static constexpr bool regularizes = (nn::regularizes<typename Links::state>() || ... || false);
 
   template <class Link>
   struct step {

@@ -56,6 +56,13 @@ struct conv_state : weights<T, Replicas> {
       return batch(call(conv2d_input_gradient_op{window, in}, dy, kernel.value));
     }
   }
+  /// means: dx alone
+  batch input_gradient(batch const&, batch const& y, kept& k, batch dy)
+    requires(N == 2 && !Pools)
+  {
+    if (!k.logits) activate_gradient(y, dy, how);
+    return batch(call(conv2d_input_gradient_op{window, in}, dy, kernel.value));
+  }
 
  private:
   batch convolve(batch const& x, [[maybe_unused]] kept& k, [[maybe_unused]] bool training,

@@ -65,6 +65,16 @@ struct dense_state : weights<T, Replicas> {
     if (!need_dx) return batch(Dextents<2>(0, inputs()));
     return batch(matmul(dy, transpose(reshape(kernel.value, matrix()))));
   }
+  /// means: dx alone
+  batch input_gradient(batch const&, batch const& y, kept& k, batch dy) {
+    if (!k.logits) {
+      if constexpr (Rows)
+        dy = softmax_rows_gradient<T, 2, Replicas>(y, dy);
+      else
+        activate_gradient(y, dy, how);
+    }
+    return batch(matmul(dy, transpose(reshape(kernel.value, matrix()))));
+  }
 
  private:
   Dextents<2> matrix() const { return Dextents<2>(kernel.extents); }

@@ -137,5 +137,13 @@ constexpr bool reads_y() {
   else
     return true;
 }
+/// means: weights of a state have penalties, which the loss grows by
+template <class State>
+constexpr bool regularizes() {
+  if constexpr (requires { State::regularizes; })
+    return State::regularizes;
+  else
+    return false;
+}
 
 }  // namespace locus::nn

@@ -95,6 +95,11 @@ struct layer_norm_state {
              into(beta.gradient,
                   detail::narrowed<T>(detail::sum_over_rows<Rank>(detail::widened(dy))))));
     if (!need_dx) return dy;
+    return input_gradient(x, dy, k, dy);
+  }
+  /// means: dx alone
+  batch input_gradient(batch const& x, batch const&, kept& k, batch const& dy) {
+    auto const normal = named<"normal">((detail::widened(x) - k.mean) * k.inverse);
     auto const d = named<"d">(detail::widened(dy) * detail::widened(gamma.value));
     return batch(detail::narrowed<T>(
         (d - locus::mean<-1>(d, keep_dims) - normal * locus::mean<-1>(d * normal, keep_dims)) *

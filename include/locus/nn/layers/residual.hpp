@@ -16,6 +16,7 @@ struct residual_state {
     if constexpr (projects) return Branch::reads_x;
     return false;
   }();
+  static constexpr bool regularizes = nn::regularizes<Inner>() || nn::regularizes<Branch>();
   using in_batch = typename Inner::in_batch;
   using batch = typename Inner::out_batch;
   template <class S>

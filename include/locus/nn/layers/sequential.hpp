@@ -123,6 +123,14 @@ class Sequential {
     }(std::make_index_sequence<std::size_t(size)>{});
   }
 
+  /// means: a Sequential of f(layer) for each layer, Input too
+  template <class F>
+  constexpr auto each_layer(F const& f) const {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return Sequential<decltype(f(get<K>(layers_)))...>(f(get<K>(layers_))...);
+    }(std::index_sequence_for<Layers...>{});
+  }
+
   // ---- as a model: the extents of an example ----
   using first = at_t<0, type_list<Layers...>>;
   static constexpr bool has_input = detail::is_input<first> || detail::names_input<first>;

@@ -18,6 +18,9 @@ struct shared_state {
     int uses = 0, done = 0;  // places; backward passes of this step
     std::vector<typename parameter<T, Replicas>::tensor> sums;
   };
+  static_assert(!nn::regularizes<State>(),
+                "locus: the penalty of a shared layer would count at each of its places; write "
+                "weight_decay of the optimizer instead");
   using kept = typename State::kept;
   static constexpr bool reads_x = nn::reads_x<State>(), reads_y = nn::reads_y<State>();
   std::shared_ptr<cell> of;

@@ -12,6 +12,8 @@
 #include <locus/nn/losses/metric.hpp>      // metric_of_row
 #include <locus/nn/losses/score_rows.hpp>  // score_row
 #include <locus/ops/call.hpp>              // call
+#include <locus/ops/generators.hpp>        // iota
+#include <locus/ops/math.hpp>              // where
 #include <locus/ops/reduce.hpp>            // sum
 #include <locus/runtime/threads.hpp>       // parallel_for
 #include <locus/tensor/assign.hpp>         // into, plan, run
@@ -248,6 +250,13 @@ class objective {
     return add_row<true>(logits, predictions, targets, weights...);
   }
 
+  /// means: adds a number, the value of an expression, to the loss of each row of the last batch
+  template <class E>
+  void add_to_loss(E const& e) {
+    auto const first = iota<double>(Extents<columns>{}) == 0.;
+    run(into(sums_, sums_ + where(first, double(last_rows_) * e, 0.)));
+  }
+
   /// means: the mean of the loss and of each metric over all rows since the last reset; NaN without
   ///        rows
   /// cost:  waits for the devices
@@ -292,7 +301,7 @@ class objective {
           return call(op{loss_, metrics_, weights_}, read_by_loss, targets, weights...);
       }();
       run(plan(into(d, result<0>(scores)), into(sums_, sums_ + sum_of_rows(result<1>(scores)))));
-      rows_ += p.size() / p.extent[p.rank - 1];
+      last_rows_ = p.size() / p.extent[p.rank - 1], rows_ += last_rows_;
       return d;
     } else
       return read_by_loss;
@@ -348,7 +357,7 @@ class objective {
   pack<Metrics...> metrics_;
   weighting weights_ = weighting::global_batch;
   Tensor<double, Dextents<1>, Replicas> sums_;
-  std::int64_t rows_ = 0;
+  std::int64_t rows_ = 0, last_rows_ = 0;
 };
 
 }  // namespace locus::nn

@@ -215,6 +215,18 @@ MovingAverage(Optimizer) -> MovingAverage<Optimizer>;
 template <class Optimizer>
 MovingAverage(Optimizer, double) -> MovingAverage<Optimizer>;
 
+/// means: adds up the gradients of `steps` batches; one step of the optimizer takes their mean
+/// after: Keras' gradient_accumulation_steps: batches go on being counted over the end of an epoch, and
+///        schedules count the steps of the optimizer
+template <class Optimizer>
+struct Accumulate {
+  int steps = 2;
+  Optimizer of{};
+  static constexpr bool accumulates = true;
+};
+template <class Optimizer>
+Accumulate(int, Optimizer) -> Accumulate<Optimizer>;
+
 namespace detail {
 template <class Optimizer>
 constexpr auto& innermost(Optimizer& o) {
@@ -242,6 +254,25 @@ consteval bool averages() {
     return averages<decltype(Optimizer::of)>();
   else
     return false;
+}
+template <class Optimizer>
+consteval bool accumulates() {
+  if constexpr (requires { Optimizer::accumulates; }) {
+    static_assert(!accumulates<decltype(Optimizer::of)>(),
+                  "locus: gradients are added up twice; write one Accumulate with the product of "
+                  "the steps");
+    return true;
+  } else if constexpr (requires(Optimizer& o) { o.of; })
+    return accumulates<decltype(Optimizer::of)>();
+  else
+    return false;
+}
+template <class Optimizer>
+int accumulated_steps(Optimizer const& o) {
+  if constexpr (requires { Optimizer::accumulates; })
+    return o.steps;
+  else
+    return accumulated_steps(o.of);
 }
 template <class Optimizer>
 double clip_norm(Optimizer const& o) {

@@ -110,6 +110,19 @@ struct rmsprop_momentum_rule {
   })
 };
 
+/// The mean of the gradients of several batches, one batch at a time; fresh: the first of them.
+template <class T>
+struct mean_rule {
+  static constexpr int slots = 0;
+  T by;  // 1 / batches
+  bool fresh;
+  LOCUS_RULE({
+    if (fresh)
+      x[0] = by * g;
+    else
+      x[0] = x[0] + by * g;
+  })
+};
 /// Before every rule: clips the gradient to [-limit, limit] and decays the weight.
 template <class Rule, class T>
 struct held_rule {
@@ -159,6 +172,7 @@ LOCUS_RULE_HERE(momentum_rule)
 LOCUS_RULE_HERE(adam_rule)
 LOCUS_RULE_HERE(rmsprop_rule)
 LOCUS_RULE_HERE(rmsprop_momentum_rule)
+LOCUS_RULE_HERE(mean_rule)
 LOCUS_RULE_HERE_AROUND(held_rule)
 LOCUS_RULE_HERE_AROUND(averaged_rule)
 #undef LOCUS_RULE_HERE

@@ -29,6 +29,29 @@ class no_weights {
  private:
   std::vector<Tensor> tensors_;
 };
+/// means: the mean gradient of several batches, of each parameter
+template <class Parameter>
+struct mean_gradients {
+  std::vector<typename Parameter::tensor> of;  // [trainable parameter]
+  std::int64_t batches = 0;                    // that are in them
+  /// a parameter whose gradient is its mean while the optimizer steps
+  struct exchange {
+    Parameter* parameter;
+    std::size_t number;
+    bool sparse;
+  };
+  std::vector<exchange> exchanged;
+
+  void take(Parameter& p, std::size_t number) {
+    exchanged.push_back({&p, number, p.sparse});
+    std::swap(p.gradient, of[number]), p.sparse = false;
+  }
+  void give_back() {
+    for (exchange const& e : exchanged)
+      std::swap(e.parameter->gradient, of[e.number]), e.parameter->sparse = e.sparse;
+    exchanged.clear();
+  }
+};
 /// means: the factor that scales gradients to a norm, on every replica; the host does not wait for
 ///        it
 template <class T, class Replicas>
@@ -71,9 +94,12 @@ class updater {
     if constexpr (averages)
       detail::require_number("MovingAverage", "momentum", detail::average_momentum(optimizer_), 0,
                              1);
+    if constexpr (accumulates)
+      detail::require_number("Accumulate", "steps", steps_together(), 1, 1e9);
   }
 
-  /// means: one step of all trainable parameters of a model, from their gradients
+  /// means: one step of all trainable parameters of a model, from their gradients; under Accumulate,
+  ///        one of its batches
   /// fails: out_of_memory for slots, before any change: the step can be repeated
   template <class Model>
   void step(Model&& model) {
@@ -96,10 +122,16 @@ class updater {
       now_.product = product_;
     }
     next_ = 0, waiting_.clear(), unclipped_.clear();
+    if constexpr (accumulates) means_.give_back();  // of a step that threw
     if constexpr (clips == norm_of::model) scale_.begin();
   }
   void update(parameter_type& p) {
     waiting const one{&p, next_++};
+    if constexpr (accumulates) {
+      add_batch(one);
+      if (!completes_step()) return;
+      means_.take(p, one.number);
+    }
     if constexpr (clips == norm_of::model)  // the norm needs all gradients
       add_square(p), unclipped_.push_back(one);
     else {
@@ -109,12 +141,18 @@ class updater {
     }
   }
   void end_step() {
+    if constexpr (accumulates)
+      if (!completes_step()) {
+        ++means_.batches;
+        return;
+      }
     if constexpr (clips == norm_of::model) {
       scale_.end(detail::clip_norm(optimizer_));
       for (waiting const& one : unclipped_) update_soon(one);
     }
     if constexpr (together)
       if (!waiting_.empty()) update_waiting();
+    if constexpr (accumulates) means_.give_back(), means_.batches = 0;
     ++iterations_;
   }
 
@@ -136,6 +174,13 @@ class updater {
   /// means: replaces the optimizer's learning rate from the next step on
   void set_learning_rate(rate r) { detail::innermost(optimizer_).learning_rate = r; }
   std::int64_t iterations() const { return iterations_; }
+  /// gradients that it got: under Accumulate, those of all batches
+  std::int64_t batches() const {
+    if constexpr (accumulates)
+      return iterations_ * steps_together() + means_.batches;
+    else
+      return iterations_;
+  }
 
   /// means: allocates the slots of all trainable parameters, so that a checkpoint can be loaded
   ///        into them. Otherwise the first step does
@@ -145,6 +190,17 @@ class updater {
     model.for_each_parameter([this](parameter_type& p) {
       if (p.trainable) with_rule([&]<class Rule>(Rule const&) { kept_for<Rule>({&p, next_++}); });
     });
+    if constexpr (accumulates) {
+      if (means_.of.size() == next_) return;
+      std::vector<tensor> fresh;  // if memory is lacking, none stay
+      model.for_each_parameter([&fresh](parameter_type& p) {
+        if (!p.trainable) return;
+        std::vector<T> const nothing(static_cast<std::size_t>(p.size()));
+        fresh.emplace_back(Dextents<1>(p.size()));
+        locus::internal::fill_storage(*fresh.back().block.get(), nothing.data());
+      });
+      means_.of = std::move(fresh);
+    }
   }
   /// means: the slots of trainable parameter k, which is called `name`; empty before they are
   ///        allocated
@@ -154,13 +210,22 @@ class updater {
       for (std::size_t s = 0; s < kept_[k].size(); ++s)
         all.push_back({"optimizer/" + name + "/" + slot_name(k, s), p.extents, true,
                        kept_[k][s].block.get()});
+    if constexpr (accumulates)
+      if (k < means_.of.size())
+        all.push_back(
+            {"optimizer/" + name + "/accumulated", p.extents, true, means_.of[k].block.get()});
     return all;
   }
-  std::vector<counter> counters() { return {{"optimizer/iterations", &iterations_}}; }
+  std::vector<counter> counters() {
+    std::vector<counter> all{{"optimizer/iterations", &iterations_}};
+    if constexpr (accumulates) all.push_back({"optimizer/accumulated_batches", &means_.batches});
+    return all;
+  }
 
  private:
   static constexpr norm_of clips = detail::clips<Optimizer>();
   static constexpr bool averages = detail::averages<Optimizer>();
+  static constexpr bool accumulates = detail::accumulates<Optimizer>();
   using base_type = std::remove_cvref_t<decltype(detail::innermost(std::declval<Optimizer&>()))>;
 
   /// on a GPU, a launch costs more than most updates; with a norm for each parameter, the factor
@@ -172,6 +237,19 @@ class updater {
     parameter_type* of;
     std::size_t number;
   };
+
+  // ---- Accumulate ----
+  int steps_together() const { return detail::accumulated_steps(optimizer_); }
+  bool completes_step() const { return means_.batches + 1 >= steps_together(); }
+  void add_batch(waiting const& one) {
+    mean_rule<T> const rule{T(1) / T(steps_together()), means_.batches == 0};
+    auto& mean = means_.of[one.number];
+    if (one.of->sparse)
+      run(update_plan<false>(rule, mean, &mean, std::index_sequence<>{}, one.of->rows,
+                             one.of->row_values));
+    else
+      run(update_plan<false>(rule, mean, &mean, std::index_sequence<>{}, one.of->gradient));
+  }
 
   /// means: f(weight, average) for each trainable parameter that has slots
   template <class Model, class F>
@@ -290,6 +368,7 @@ class updater {
   std::conditional_t<together, detail::no_weights<tensor>, detail::no_norm> nothing_;
   std::conditional_t<clips == norm_of::none, detail::no_norm, detail::norm_scale<T, Replicas>>
       scale_;
+  std::conditional_t<accumulates, detail::mean_gradients<parameter_type>, detail::no_norm> means_;
   std::size_t next_ = 0;
   std::int64_t iterations_ = 0, known_ = 0;
   double product_ = 1;

@@ -525,6 +525,17 @@ class Trainer final : public training {
       return o.add_apart(out, out, targets, w...);
   }
 
+  /// the loss of the batch that o got last grows by the penalties of the weights
+  void add_penalties(objective_type& o) {
+    network_->state().visit([&o](layer_label const&, auto& s) {
+      if constexpr (requires { s.penalties; })
+        s.for_each_penalty([&o](parameter_type const& w, auto const& p) {
+          auto const v = cast<double>(w.value);
+          o.add_to_loss(p.l1 * sum(abs(v)) + p.l2 * sum(square(v)));
+        });
+    });
+  }
+
   // ---- weights of rows and of classes ----
   using mirrored = Tensor<T, Dextents<1>, Replicas>;
   mirrored mirrored_weights(class_weights const& w) const {
@@ -559,10 +570,10 @@ class Trainer final : public training {
     auto const x = network_->batch_of_examples(examples);
     auto const targets = targets_of(y);
     auto& state = network_->state();
-    pass const p{true, static_cast<std::uint64_t>(updater_.iterations()), seed_, story,
-                 takes_logits_};
+    pass const p{true, static_cast<std::uint64_t>(updater_.batches()), seed_, story, takes_logits_};
     auto out = state.forward(x, kept_, p);
     auto dy = slope_of(train_, out, targets, w...);
+    if constexpr (network_type::state_type::regularizes) add_penalties(train_);
     if (story) story->end_part("loss and metrics");
     if (look) look_at_loss(x, p);
     updater_.begin_step();
@@ -607,6 +618,7 @@ class Trainer final : public training {
     typename network_type::kept_type k{};
     auto const out = network_->state().forward(x, k, pass{.logits = takes_logits_});
     static_cast<void>(slope_of(test_, out, targets_of(y), given(w)...));
+    if constexpr (network_type::state_type::regularizes) add_penalties(test_);
   }
 
   /// w: weights of classes, or nothing
