@@ -48,6 +48,17 @@ inline local_part part_of_block(tensor_block const& b, int piece = 0) {
   return {b.where.at(piece), b.pieces[piece].data, s};
 }
 
+/// means: the values of the replicas of all ranks, in order
+template <class N>
+std::vector<N> numbers_of_all(std::vector<N> mine, device_list const& over, std::string_view name) {
+  if (!runtime::lies_on_ranks(over)) return mine;
+  runtime::bytes_of_ranks all;
+  runtime::over_ranks->gather(name, mine.data(), std::int64_t(mine.size() * sizeof(N)), all);
+  mine.resize(all.bytes.size() / sizeof(N));
+  std::memcpy(mine.data(), all.bytes.data(), all.bytes.size());
+  return mine;
+}
+
 }  // namespace internal
 
 namespace detail {
@@ -63,16 +74,6 @@ template <class Op, class T>
 void reduce_parts(local_parts const& parts, std::string_view name) {
   if (parts.count_of_all() > 1)
     local_reduction(parts, reduction_over<Op, T>(name, parts.count_of_all())).all();
-}
-/// means: the values of the replicas of all ranks, in order
-template <class N>
-std::vector<N> numbers_of_all(std::vector<N> mine, device_list const& over, std::string_view name) {
-  if (!runtime::lies_on_ranks(over)) return mine;
-  runtime::bytes_of_ranks all;
-  runtime::over_ranks->gather(name, mine.data(), std::int64_t(mine.size() * sizeof(N)), all);
-  mine.resize(all.bytes.size() / sizeof(N));
-  std::memcpy(mine.data(), all.bytes.data(), all.bytes.size());
-  return mine;
 }
 template <class Op, class N>
 N reduce_numbers(std::vector<N> const& mine, device_list const& over, std::string_view name) {

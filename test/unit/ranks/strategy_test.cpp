@@ -5,7 +5,11 @@
 #include <map>
 #include <string>
 
+#include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
+#include <locus/nn/losses/metric_states.hpp>
+#include <locus/nn/optimizers/own_loop.hpp>
+#include <locus/nn/train/replica_gradients.hpp>
 #include <locus/strategy/variable.hpp>
 #include <locus/tensor/ranks.hpp>
 #include <locus/training.hpp>
@@ -136,6 +140,45 @@ doubles own_loop() {
   return out;
 }
 
+/// the same by an optimizer of the library, with metrics; then rows of all replicas in a loss
+template <class List>
+doubles learning() {
+  doubles out;
+  strategy<Mirrored<List>> s;
+  std::int64_t const n = 4 * s.num_replicas_in_sync();
+  Tensor<double, Dextents<2>, Sharded<0, List>> const x(
+      uniform<double>(dextents<2>(n, 3), seed{4}));
+  auto w = make_variable<on_write, aggregation::mean>(s, full<double>(dextents<1>(3), 0.25));
+  nn::optimizer steps(nn::Adam{.learning_rate = 0.05}, w);
+  nn::metrics::Mean mean_loss;
+  nn::metrics::AUC area;
+  for (int k = 0; k < 6; ++k)
+    s.run(
+        [&](auto& c, auto part, auto weights) {
+          auto const p = named<"w">(weights.read());
+          auto const loss = sum(square(sum<1>(part * p) - 1.)) / double(n);
+          steps.apply_gradients(c, grad(loss, p));
+          mean_loss.update_state(c, sum<1>(part) - 1.);
+          area.update_state(c, cast<double>(sum<1>(part) > 1.5), sum<1>(part) / 3.);
+        },
+        x, w);
+  put(out, w.read());
+  put_number(out, mean_loss.result()), put_number(out, area.result());
+  put_number(out, steps.iterations());
+  auto const pulls = s.run(
+      [&](auto& c, auto part, auto weights) {
+        auto const p = named<"w">(weights.read());
+        auto const all = nn::gathered(c, sum<1>(part * p));
+        auto const h = named<"h">(all.value());
+        auto const far = nn::reduced(c, across::mean, sum(part * p));
+        return std::pair(all.gradient(c, eval(grad(sum(h * h), h)), p),
+                         far.gradient(c, 2. * far.value(), p));
+      },
+      x, w);
+  put(out, s.reduce(across::sum, pulls.first)), put(out, s.reduce(across::sum, pulls.second));
+  return out;
+}
+
 /// means: f over ranks has the numbers of one process with as many replicas, within a share of them
 template <class OverRanks, class Here>
 void check_as_one(OverRanks const& f, Here const& here, double within) {
@@ -172,6 +215,10 @@ TEST_CASE("variables of a strategy over ranks") {
 
 TEST_CASE("a loop of one's own over ranks has the losses of one process") {
   check_as_one(own_loop<Ranks<AllGpus>>, own_loop<AllGpus>, 1e-12);
+}
+
+TEST_CASE("optimizers, metrics and gradients of own loops count the replicas of all ranks") {
+  check_as_one(learning<Ranks<AllGpus>>, learning<AllGpus>, 1e-12);
 }
 
 TEST_CASE("a replica of another rank throws, or makes other calls: no rank waits for ever") {

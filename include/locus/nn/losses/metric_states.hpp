@@ -67,8 +67,9 @@ class factors {
   std::int64_t each_ = 1;
 };
 LOCUS_FUNCTION void require_fit(host_values const& y_true, host_values const& y_pred);
+/// means: sums of the replicas of all ranks, in their order
 LOCUS_FUNCTION std::vector<double> sums_of(std::vector<std::vector<double>> const& parts,
-                                           std::size_t size);
+                                           device_list const& over, std::size_t size);
 LOCUS_FUNCTION void require_labels(host_values const& y_true, std::int64_t rows,
                                    std::int64_t classes);
 /// means: rows of predictions; fails: shape_error for fewer than two axes
@@ -80,7 +81,7 @@ inline double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
 /// means: a metric with sums that grow with each update
 /// device: operands on any device are copied to the host. Inside of a replica give its context first; then each
-///        replica has sums of its own, and result adds them
+///        replica has sums of its own, and result adds them; over ranks all ranks call it
 /// cost:  each update waits for the device
 /// fails: shape_error for operands that do not fit; placement_error, where a replica gives no context, and for
 ///        result and reset_state inside of one. NaN stays NaN in means and sums
@@ -97,7 +98,8 @@ class metric_state {
   }
   template <class Device, class... X>
   void update_state(replica_context<Device>& c, X const&... x) {
-    add_to(c.replica_id(), detail::on_host(c, x)...);
+    if (c.index() == 0) over_ = c.devices();
+    add_to(c.index(), detail::on_host(c, x)...);
   }
   void reset_state() {
     locus::internal::require_all_replicas("reset_state");
@@ -108,7 +110,7 @@ class metric_state {
   /// means: the sums over all replicas, added in their order
   std::vector<double> sums() const {
     locus::internal::require_all_replicas("result");
-    return detail::sums_of(parts_, static_cast<Derived const&>(*this).count_of_sums());
+    return detail::sums_of(parts_, over_, static_cast<Derived const&>(*this).count_of_sums());
   }
 
  private:
@@ -119,7 +121,8 @@ class metric_state {
     mine.resize(self.count_of_sums());
     self.add(mine, v...);
   }
-  std::vector<std::vector<double>> parts_{std::size_t(max_devices)};
+  std::vector<std::vector<double>> parts_{std::size_t(max_devices)};  // [replica of this rank]
+  device_list over_{};                                                // of the replicas
 };
 
 /// means: the mean of all numbers: update_state(values), or update_state(values, weights) with a weight for each

@@ -56,10 +56,11 @@ LOCUS_FUNCTION std::int64_t rows_of(host_values const& y_pred) {
 }
 
 LOCUS_FUNCTION std::vector<double> sums_of(std::vector<std::vector<double>> const& parts,
-                                           std::size_t size) {
-  std::vector<double> all(size, 0.);
-  for (auto const& p : parts)
-    for (std::size_t k = 0; k < p.size(); ++k) all[k] += p[k];
+                                           device_list const& over, std::size_t size) {
+  std::vector<double> each, all(size, 0.);
+  for (auto const& p : parts) each.insert(each.end(), p.begin(), p.end());
+  each = locus::internal::numbers_of_all(std::move(each), over, "a metric");
+  for (std::size_t k = 0; k < each.size(); ++k) all[k % size] += each[k];
   return all;
 }
 
