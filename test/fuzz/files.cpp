@@ -15,6 +15,7 @@
 #include <locus/files/text.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/train/checkpoint.hpp>
+#include <locus/predict.hpp>
 #include <locus/tensor/any_tensor.hpp>
 
 #include "fuzz.hpp"
@@ -317,15 +318,33 @@ void tensor_file(std::string_view bytes) {
   load_tensor<AnyTensor<float, Extents<2, 3>>>(bytes);
 }
 
+/// a machine in a file, and what a step takes on it
+void machine(std::string_view bytes) {
+  done_or_refused([&] {
+    machines::description const m = machines::from_file(path_of(bytes));
+    demand(fuzz::is_printable(m.name), "a name of a machine that commands a terminal");
+    step_list s(64);
+    s.kernel("matmul", {0, 1e9}, {1e6, 1e7}).all_reduce(4e6).update("adam", 1e6, 1e7);
+    auto const p = predict(s, m, {.rows_each = 32});
+    for (int const n : {1, 2, 4}) {
+      auto const row = p.at(n);
+      demand(row.step_seconds_with_full_overlap >= 0 &&
+                 row.step_seconds_with_full_overlap <= row.step_seconds_without_overlap,
+             "bounds of a step that cross, or are no numbers");
+    }
+  });
+}
+
 }  // namespace
 
 namespace fuzz {
-target const file_targets[8] = {{"npy", npy},
+target const file_targets[9] = {{"npy", npy},
                                 {"npz", npz},
                                 {"idx", idx},
                                 {"gz", gz},
                                 {"csv", csv},
                                 {"text", text},
                                 {"checkpoint", checkpoint},
-                                {"tensor", tensor_file}};
+                                {"tensor", tensor_file},
+                                {"machine", machine}};
 }  // namespace fuzz

@@ -15,7 +15,7 @@ struct target {
   char const* name;
   void (*run)(std::string_view bytes);
 };
-extern target const file_targets[8];
+extern target const file_targets[9];
 extern target const word_targets[4];
 
 /// means: the program ends here, and the input that led here is kept

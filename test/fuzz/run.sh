@@ -18,7 +18,7 @@ if [ -z "${PROGRAM:-}" ]; then
 fi
 findings=${FINDINGS:-$PWD/fuzz-findings}
 new=${NEW:-$work/new}
-[ $# -gt 0 ] || set -- npy npz idx gz csv text checkpoint tensor names variables messages tables
+[ $# -gt 0 ] || set -- npy npz idx gz csv text checkpoint tensor machine names variables messages tables
 export LOCUS_QUIET=1 OMP_NUM_THREADS=1 UBSAN_OPTIONS=print_stacktrace=1
 export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=4
 total=0

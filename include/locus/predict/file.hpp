@@ -19,6 +19,7 @@
 #include <locus/core/error.hpp>       // bad_file
 #include <locus/core/lock.hpp>        // mutex
 #include <locus/core/macros.hpp>      // LOCUS_SHARED_STATE
+#include <locus/core/printable.hpp>   // shown, write_printable
 #include <locus/predict/machine.hpp>  // description
 
 LOCUS_COLD_BEGIN
@@ -52,6 +53,9 @@ class file_reader {
       std::string_view line(text.data() + at, end - at);
       if (line.ends_with('\r')) line.remove_suffix(1);
       at = end + 1, ++line_;
+      text_buffer<1024> plain;
+      write_printable(plain, line);
+      if (plain.view() != line) refuse("a line is no text, or has more than 1000 characters");
       if (line_ == 1) {
         begun = line == "# locus machine 1";
         if (!begun) refuse("the first line is not '# locus machine 1'");
@@ -70,15 +74,16 @@ class file_reader {
  private:
   [[noreturn]] void refuse(std::string const& what) const {
     message text;
-    text << "locus: no machine in '" << path_ << "'";
+    text << "locus: no machine in '" << shown(path_).view() << "'";
     if (line_ > 0) text << ", line " << line_;
-    throw bad_file(text << ": " << what << "; measure it again with bench/fit_machine.sh");
+    throw bad_file(text << ": " << shown(what).view()
+                        << "; measure it again with bench/fit_machine.sh");
   }
   std::string content() const {
     std::FILE* const f = std::fopen(path_.c_str(), "rb");
     if (!f) {
       message text;
-      throw bad_file(text << "locus: no file '" << path_
+      throw bad_file(text << "locus: no file '" << shown(path_).view()
                           << "' that can be read; write its path as it is");
     }
     std::string all;

@@ -93,6 +93,8 @@ constexpr int nodes_of(machines::description const& m, int replicas) {
   return (replicas + m.replicas_per_node - 1) / m.replicas_per_node;
 }
 
+/// means: on a line between two sizes of the table, and beyond the last on the line of the last two,
+///        unless it sinks
 /// units: seconds of an all-reduce among replicas of one node
 constexpr double seconds_on_node(machines::description const& m, int replicas, double bytes) {
   if (replicas < 2 || m.reduce_count == 0) return 0;
@@ -105,6 +107,7 @@ constexpr double seconds_on_node(machines::description const& m, int replicas, d
   int i = 1;
   while (i + 1 < t.count && t.at[i].bytes < bytes) ++i;
   auto const &a = t.at[i - 1], &b = t.at[i];
+  if (bytes > b.bytes && b.seconds < a.seconds) return scale * b.seconds;
   return scale * (a.seconds + (b.seconds - a.seconds) * (bytes - a.bytes) / (b.bytes - a.bytes));
 }
 
