@@ -13,9 +13,10 @@ namespace locus {
 
 namespace internal {
 
-/// means: the parts of a value, one for each replica, in the memory of its device
+/// means: the parts of a value, one for each replica, in the memory of its device. over: a list over
+///        ranks, to whose devices the replicas belong; empty: to this process alone
 template <class X>
-local_parts parts_of_value(X const& x, device_list const& over) {
+local_parts parts_of_value(X const& x, device_list const& over = {}) {
   local_parts parts;
   parts.over = over;
   if constexpr (is_per_replica<X>)
@@ -142,7 +143,7 @@ namespace internal {
 /// means: the parts of a value along an axis, one after another, on the host; numbers become a
 ///        vector
 template <class X>
-auto gathered(X const& x, int axis, device_list const& over) {
+auto gathered(X const& x, int axis, device_list const& over = {}) {
   if constexpr (is_per_replica<X> && number<typename X::value_type>) {
     using N = typename X::value_type;
     std::vector<N> mine;

@@ -150,7 +150,7 @@ struct loaded {
   template <int Apart, class F>
   LOCUS_HOST_DEVICE void load_some(void const* data, std::int64_t at, F const& has) {
     auto const* const p = static_cast<type const*>(data) + at;
-    for (int j = 0; j < Size; ++j) values[j] = has(j) ? p[j * Apart] : type(0);
+    for (int j = 0; j < Size; ++j) values[j] = has(j) ? p[j * Apart] : type{};
   }
   LOCUS_HOST_DEVICE void load_aligned(type const* p) {
     auto const v = *reinterpret_cast<vector_of<type, Size> const*>(p);

@@ -6,7 +6,7 @@
 #include <string>  // string
 
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
-#include <locus/strategy/strategy.hpp>  // gathered, parts_of_value
+#include <locus/strategy/strategy.hpp>  // strategy/gathered
 
 namespace locus::nn {
 
