@@ -55,6 +55,7 @@ struct fold_map {
   static constexpr int all = facts::operands, vector = facts::vector;
   bool by_rows = true, is_plain = true;  // is_plain: vectors are aligned or constant, no division
   bool is_one = facts::may_be_one;       // all inputs are the same array
+  bool repeats = false;                  // some input is one element for a whole run
   std::int64_t outputs = 1, length = 1;  // of a fold: number of points
   std::int64_t wholes = 0;               // whole vectors of one line
   lines<all, vector> run;                // the axes along which vectors run
@@ -79,6 +80,8 @@ struct fold_map {
         is_plain =
             is_plain && (run.how[k] == lay::aligned ||
                          (facts::may_repeat && k < facts::row && run.how[k] == lay::constant));
+    for (int k = 0; k < facts::row && facts::may_repeat; ++k)
+      repeats = repeats || (bytes[k] != 0 && run.how[k] == lay::constant);
     is_plain = is_plain && (by_rows ? run.count == 1 : other.rank <= 1);
     wholes = run.length / vector;
     for (int k = 1; k < facts::in_count; ++k) {
@@ -124,6 +127,9 @@ struct fold_thread {
   decltype(Work::f) const& f;
   fold_map<Work> const& map;
   typename all::lane lanes[vector];
+  /// How vectors of the inputs are loaded: each as one aligned vector; that of one array for all;
+  /// by elements of a warp; or some as one element for a whole run.
+  enum class loads : unsigned char { aligned, one_array, by_warps, repeated };
 
   /// means: adds the whole vectors begin, begin + step, ... below end of a plain map to the lanes;
   ///        calls flush(lanes) whenever the lanes may add no more; few: after each vector
@@ -132,15 +138,20 @@ struct fold_thread {
                                    PlaceOf const& place_of, Flush const& flush) {
     if constexpr (facts::may_be_one)
       if (map.is_one)
-        return add_batches<facts::unroll_one, true, false>(begin, end, step, few, place_of, flush);
-    add_batches<unroll, false, false>(begin, end, step, few, place_of, flush);
+        return add_batches<facts::unroll_one, loads::one_array>(begin, end, step, few, place_of,
+                                                                flush);
+    if constexpr (facts::may_repeat)
+      if (map.repeats)
+        return add_batches<unroll, loads::repeated>(begin, end, step, few, place_of, flush);
+    add_batches<unroll, loads::aligned>(begin, end, step, few, place_of, flush);
   }
   /// means: the same for vectors whose elements are `warp_threads` apart, so that those of a warp
   ///        are contiguous; is_run: all of them exist, and every operand is contiguous
   template <class Index, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add_by_warps(bool is_run, Index begin, Index end, unsigned step,
                                       PlaceOf const& place_of, Flush const& flush) {
-    if (is_run) return add_batches<unroll, false, true>(begin, end, step, false, place_of, flush);
+    if (is_run)
+      return add_batches<unroll, loads::by_warps>(begin, end, step, false, place_of, flush);
     for (auto& l : lanes) l = all::start();
     int added = 0;
     for (Index n = begin; n < end; n += step) {
@@ -179,7 +190,7 @@ struct fold_thread {
   using each_in = std::make_index_sequence<std::size_t(ins::size)>;
   using each_element = std::make_index_sequence<std::size_t(elements::size)>;
   LOCUS_EXEC_CHECK_DISABLE
-  template <int Unroll, bool IsOne, bool ByWarps, class Index, class PlaceOf, class Flush>
+  template <int Unroll, loads How, class Index, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void add_batches(Index begin, Index end, unsigned step, bool few,
                                      PlaceOf const& place_of, Flush const& flush) {
     // lanes go to the total after each group; at the end only, if they never round
@@ -189,36 +200,36 @@ struct fold_thread {
     Index n = begin;
     for (; !few && n < end && end - n > Index((group - 1) * step); n += group * step) {
       for (unsigned g = 0; g < group; g += Unroll)
-        batch<Unroll, IsOne, ByWarps, true>(Index(n + g * step), end, step, false, place_of, flush);
+        batch<Unroll, How, true>(Index(n + g * step), end, step, false, place_of, flush);
       if constexpr (ends) flush(lanes);
     }
     for (; n < end; n += group * step) {
       for (unsigned g = 0; g < group && n + g * step < end; g += Unroll)
-        batch<Unroll, IsOne, ByWarps, false>(Index(n + g * step), end, step, few, place_of, flush);
+        batch<Unroll, How, false>(Index(n + g * step), end, step, few, place_of, flush);
       if constexpr (ends) flush(lanes);
     }
     if constexpr (!ends) flush(lanes);
   }
   /// loads Unroll vectors before it uses the first; past the end, it loads the first one again
   LOCUS_EXEC_CHECK_DISABLE
-  template <int Unroll, bool IsOne, bool ByWarps, bool IsFull, class Index, class PlaceOf,
-            class Flush>
+  template <int Unroll, loads How, bool IsFull, class Index, class PlaceOf, class Flush>
   LOCUS_HOST_DEVICE void batch(Index n, Index end, unsigned step, bool few, PlaceOf const& place_of,
                                Flush const& flush) {
     loaded_inputs<ins, vector> in[Unroll];
     for (int u = 0; u < Unroll; ++u) {
       Index const at = n + Index(u) * step;
-      if constexpr (ByWarps)
-        load_by_warps(in[u], place_of(IsFull || at < end ? at : n), each_in{});
-      else if constexpr (IsOne)
-        load_one(in[u], place_of(IsFull || at < end ? at : n), each_in{});
+      place const from = place_of(IsFull || at < end ? at : n);
+      if constexpr (How == loads::by_warps)
+        load_by_warps(in[u], from, each_in{});
+      else if constexpr (How == loads::one_array)
+        load_one(in[u], from, each_in{});
       else
-        load_plain(in[u], place_of(IsFull || at < end ? at : n), each_in{});
+        load_plain<How == loads::repeated>(in[u], from, each_in{});
     }
-    if constexpr (ByWarps) keep_loads_in_front();
+    if constexpr (How == loads::by_warps) keep_loads_in_front();
     for (int u = 0; u < Unroll; ++u)
       if (IsFull || n + Index(u) * step < end) {
-        whole<ByWarps>(in[u], place_of(n + Index(u) * step));
+        whole<How == loads::by_warps>(in[u], place_of(n + Index(u) * step));
         if (!IsFull && few) flush(lanes);
       }
   }
@@ -240,12 +251,12 @@ struct fold_thread {
                map.run.length),
      ...);
   }
-  template <std::size_t... K>
+  template <bool Repeats, std::size_t... K>
   LOCUS_HOST_DEVICE void load_plain(loaded_inputs<ins, vector>& in, place const& p,
                                     std::index_sequence<K...>) const {
     (get<K>(in.vectors)
          .load(map.run.operands[K],
-               facts::may_repeat && map.run.how[K] == lay::constant ? lay::constant : lay::aligned,
+               Repeats && map.run.how[K] == lay::constant ? lay::constant : lay::aligned,
                map.run.stride(K), p.at[K], p.begin, map.run.length),
      ...);
   }
@@ -257,7 +268,7 @@ struct fold_thread {
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void load_one(loaded_inputs<ins, vector>& in, place const& p,
                                   std::index_sequence<K...>) const {
-    load_plain(in, p, std::index_sequence<0>{});
+    load_plain<false>(in, p, std::index_sequence<0>{});
     ((get<K>(in.vectors) = get<0>(in.vectors)), ...);
   }
   LOCUS_EXEC_CHECK_DISABLE
