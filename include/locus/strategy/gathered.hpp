@@ -38,19 +38,24 @@ template <class T>
 using wide_sum = total_t<T>;
 
 /// means: sums and the number of terms of each, added over ranks
+/// fails: shape_error on all ranks, where they have other numbers of sums
 template <class N>
 std::int64_t add_ranks(device_list const& over, std::vector<N>& sums, std::int64_t counted) {
   if (!runtime::lies_on_ranks(over)) return counted;
   std::int64_t before = 0;
   counted = runtime::over_ranks->tell("reduce along axes", counted, before);
-  std::vector<N> const all = numbers_of_all(sums, over, "reduce along axes");
-  if (all.size() % sums.size() != 0 ||
-      all.size() / sums.size() != std::size_t(runtime::this_rank.ranks))
-    throw shape_error("locus: reduce along axes: the values of other ranks have other extents; "
-                      "make all of one shape but for the axes");
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    sums[i] = 0;
-    for (std::size_t k = i; k < all.size(); k += sums.size()) sums[i] += all[k];
+  runtime::bytes_of_ranks all;
+  std::size_t const bytes = sums.size() * sizeof(N);
+  runtime::over_ranks->gather("reduce along axes", sums.data(), std::int64_t(bytes), all);
+  for (std::size_t r = 0; r < all.ends.size(); ++r)
+    if (all.ends[r] * std::int64_t(all.ends.size()) != all.ends.back() * std::int64_t(r + 1))
+      throw shape_error("locus: reduce along axes: the values of some ranks have other extents; "
+                        "make all of one shape but for the axes");
+  sums.assign(sums.size(), 0);
+  for (std::size_t at = 0; at < all.bytes.size(); at += sizeof(N)) {
+    N term;
+    std::memcpy(&term, all.bytes.data() + at, sizeof(N));
+    sums[at / sizeof(N) % sums.size()] += term;
   }
   return counted;
 }
@@ -153,12 +158,7 @@ auto gathered(X const& x, int axis, device_list const& over = {}) {
     std::copy(all.begin(), all.end(), out.data());
     return out;
   } else {
-    using V = typename decltype([] {
-      if constexpr (is_per_replica<X>)
-        return std::type_identity<typename X::value_type>{};
-      else
-        return std::type_identity<X>{};
-    }())::type;
+    using V = part_of_replica_t<X>;
     using T = typename V::value_type;
     constexpr int rank = V::extents_type::rank();
     static_assert(rank > 0, "locus: more axes are named than a value of a replica has; name fewer");

@@ -231,6 +231,17 @@ template <class X>
 inline constexpr bool is_per_replica = false;
 template <class X>
 inline constexpr bool is_per_replica<per_replica<X>> = true;
+template <class X>
+struct part_of_replica {
+  using type = X;
+};
+template <class X>
+struct part_of_replica<per_replica<X>> {
+  using type = X;
+};
+/// the type of a value on one replica: the entry of a per_replica, else the value's own
+template <class X>
+using part_of_replica_t = typename part_of_replica<X>::type;
 /// a tensor that owns its elements, on one place: a Tensor on one device, or an AnyTensor
 template <class X>
 inline constexpr bool is_own_tensor = is_any_tensor<X>;

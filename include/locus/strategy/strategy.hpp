@@ -305,12 +305,7 @@ class strategy {
   auto reduce_axes(X const& x, int const* axes) const {
     if constexpr (detail::is_per_replica<X>) detail::require_replicas(x.size(), devices_.size());
     if constexpr (detail::require_parts_of<X>()) {
-      using V = typename decltype([] {
-        if constexpr (detail::is_per_replica<X>)
-          return std::type_identity<typename X::value_type>{};
-        else
-          return std::type_identity<X>{};
-      }())::type;
+      using V = detail::part_of_replica_t<X>;
       using T = typename V::value_type;
       constexpr int rank = V::extents_type::rank();
       static_assert(N <= rank,

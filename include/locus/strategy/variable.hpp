@@ -110,7 +110,7 @@ class variable {
   }
   /// means: every copy = x; for on_read with aggregation sum, each of the R copies = x / R, so that
   ///        read() returns x. An expression, or a tensor on another place, is copied to the host
-  ///        first; a number fills all elements
+  ///        first; a number fills all elements. Over ranks every rank assigns the same x
   /// fails: shape_error for other extents
   template <detail::variable_value X>
   void assign(X const& x) {

@@ -64,6 +64,11 @@ doubles functions() {
                            c.device()));
   });
   put(out, s.gather(ragged, 0)), put(out, s.reduce(across::mean, ragged, 0));
+  auto const empty = s.run([](auto& c) {
+    using Device = typename std::remove_reference_t<decltype(c)>::policy;
+    return eval(on<Device>(full<double>(dextents<2>(3, 0), 1.), c.device()));
+  });
+  put(out, s.reduce(across::sum, empty, 0)), put(out, s.gather(empty, 0));
   // a function for all replicas of a rank, inside of which sums go over all ranks
   auto const merged = s.run([&](auto& c) {
     return c.merge_call([&](auto const& all) { return s.reduce(across::sum, all); },
@@ -264,6 +269,20 @@ TEST_CASE("a replica of another rank throws, or makes other calls: no rank waits
     });
     CHECK(has(said(ends, 0), "all_reduce of 16 bytes"));
     CHECK(has(said(ends, 0), "all_reduce of 24 bytes"));
+  }
+  SUBCASE("extents that differ off the axis of a sum, one rank after another") {
+    auto const ends = testing::on_ranks(3, [] {
+      strategy<Mirrored<Ranks<CpuDevice>>> s;
+      static constexpr int columns[] = {1, 3, 2};  // six, as three of two
+      auto const parts = s.run(
+          [](auto& c) { return eval(full<double>(dextents<2>(2, columns[c.replica_id()]), 1.)); });
+      s.reduce(across::sum, parts, 0);
+      return doubles{};
+    });
+    for (int const r : {0, 1, 2}) {
+      INFO(said(ends, r));
+      CHECK(has(said(ends, r), "the values of some ranks have other extents"));
+    }
   }
   SUBCASE("extents that differ off the axis of a gather") {
     auto const ends = testing::on_ranks(2, [] {

@@ -159,22 +159,38 @@ LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all) {
   }
 }
 
+}  // namespace locus::internal
+
+namespace locus::detail {
+
+/// means: the collectives that all ranks begin, each with a number of its rank
+LOCUS_FUNCTION std::vector<internal::rank_point> said_by_all(std::string_view operation,
+                                                             std::int64_t mine) {
+  std::vector<internal::rank_point> all(static_cast<std::size_t>(runtime::this_rank.ranks));
+  no_run const outside;
+  internal::rank_point point = internal::point_of(operation, 0);
+  point.said = mine;
+  internal::meet_ranks(point, all.data());
+  return all;
+}
+
+}  // namespace locus::detail
+
+namespace locus::internal {
+
 LOCUS_FUNCTION void gather_from_ranks(std::string_view operation, void const* mine,
                                       std::int64_t bytes, runtime::bytes_of_ranks& all) {
-  std::vector<rank_point> points(static_cast<std::size_t>(runtime::this_rank.ranks));
-  locus::detail::no_run const outside;
-  rank_point point = point_of(operation, 0);
-  point.said = bytes;
-  meet_ranks(point, points.data());
   std::int64_t end = 0;
   all.ends.clear();
-  for (rank_point const& p : points) all.ends.push_back(end += p.said);
+  for (rank_point const& p : locus::detail::said_by_all(operation, bytes))
+    all.ends.push_back(end += p.said);
   if (end == 0) return;
   all.bytes.resize(static_cast<std::size_t>(end));
   std::int64_t const here = all.ends[static_cast<std::size_t>(runtime::this_rank.rank)] - bytes;
   if (bytes > 0) std::memcpy(all.bytes.data() + here, mine, static_cast<std::size_t>(bytes));
   require_carried(
-      runtime::ranks_by->all_gather(all.bytes.data(), all.ends.data(), seconds_for_ranks()), point);
+      runtime::ranks_by->all_gather(all.bytes.data(), all.ends.data(), seconds_for_ranks()),
+      point_now());
 }
 
 LOCUS_FUNCTION void begin_elsewhere(std::string_view operation, std::int64_t bytes) {
@@ -189,11 +205,7 @@ LOCUS_FUNCTION void give_up_ranks(std::string_view text) {
 
 LOCUS_FUNCTION std::int64_t tell_ranks(std::string_view operation, std::int64_t mine,
                                        std::int64_t& before) {
-  std::vector<rank_point> all(static_cast<std::size_t>(runtime::this_rank.ranks));
-  locus::detail::no_run const outside;
-  rank_point point = point_of(operation, 0);
-  point.said = mine;
-  meet_ranks(point, all.data());
+  std::vector<rank_point> const all = locus::detail::said_by_all(operation, mine);
   std::int64_t sum = 0;
   for (rank_point const& p : all) {
     if (&p - all.data() == runtime::this_rank.rank) before = sum;
