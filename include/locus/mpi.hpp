@@ -566,8 +566,8 @@ class world {
       if (failure.empty()) {
         text << "locus: rank " << rank() << " on " << host()
              << " leaves the world with an exception; all ranks end";
-        if (internal::last_error) {
-          std::string_view why = internal::last_error->what();
+        if (internal::last_error.which) {
+          std::string_view why = internal::last_error.text.view();
           if (why.starts_with("locus: ")) why.remove_prefix(7);
           text << ": " << why;
         }

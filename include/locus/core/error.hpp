@@ -12,11 +12,15 @@ namespace locus {
 
 using message = text_buffer<768>;
 
-class error;
 namespace internal {
 /// The youngest exception of locus on this thread that is not over: the one that passes, where a
-/// destructor asks while an exception passes.
-LOCUS_SHARED_STATE inline thread_local constinit error const* last_error = nullptr;
+/// destructor asks while an exception passes. The text is a copy, since another thread may destroy
+/// the exception.
+struct youngest_error {
+  void const* which = nullptr;  // null: none
+  message text{};
+};
+LOCUS_SHARED_STATE inline thread_local constinit youngest_error last_error{};
 }  // namespace internal
 
 /// The base of all exceptions of locus: catch this one, or one of the kinds below.
@@ -25,14 +29,14 @@ class error : public std::exception {
   explicit error(message const& text) : error(text.view()) {}
   explicit error(std::string_view text) {
     write_printable(text_, text);
-    internal::last_error = this;
+    internal::last_error = {this, text_};
   }
   error(error const& e) noexcept : std::exception(e), text_(e.text_) {
-    internal::last_error = this;
+    internal::last_error = {this, text_};
   }
   error& operator=(error const&) = default;
   ~error() override {
-    if (internal::last_error == this) internal::last_error = nullptr;
+    if (internal::last_error.which == this) internal::last_error.which = nullptr;
   }
   char const* what() const noexcept override { return text_.c_str(); }
 
