@@ -94,7 +94,7 @@ class Dataset {
     if (parts < 1) detail::refuse_number("the number of parts", parts, "write 1 or more");
     if (part < 0 || part >= parts)
       detail::refuse_number("the part of a dataset", part, "write 0 to the number of parts less 1");
-    return detail::dataset_of(detail::every_stage<Stage>{stage_, part, parts});
+    return detail::dataset_of(detail::part_stage<Stage>{stage_, part, -1, parts});
   }
   /// means: the batches of each rank are rows of its own. Over ranks, distribute and fit put the
   ///        rows of all ranks together, in the order of the ranks, as one batch. Without this call

@@ -61,64 +61,36 @@ struct repeat_stage {
   std::int64_t rows() const { return times(up.rows(), passes); }
 };
 
+/// every step-th element behind the skipped ones
 template <class Up>
 struct part_stage {
   using element = typename Up::element;
   static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
   Up up;
-  std::int64_t skipped, taken;  // taken < 0: all after those
+  std::int64_t skipped, taken, step = 1;  // taken < 0: all
 
   class cursor {
    public:
     cursor(part_stage const& s, opening const& o)
-        : up_(s.up.open(o)), skip_(s.skipped), left_(s.taken) {}
+        : up_(s.up.open(o)), skip_(s.skipped), left_(s.taken), step_(s.step) {}
     std::optional<element> next() {
       for (; skip_ > 0; --skip_)
         if (!up_.next()) skip_ = 1, left_ = 0;
       if (left_ == 0) return std::nullopt;
       if (left_ > 0) --left_;
-      return up_.next();
-    }
-
-   private:
-    decltype(std::declval<Up const&>().open(opening{})) up_;
-    std::int64_t skip_, left_;
-  };
-  cursor open(opening const& o) const { return cursor(*this, o); }
-  std::int64_t size() const {
-    std::int64_t const left = without_first(up.size(), skipped);
-    return taken < 0 ? left : at_most(left, taken);
-  }
-  std::int64_t rows() const { return is_batched ? unknown : size(); }
-};
-
-/// elements first, first + step, first + 2 step, ...
-template <class Up>
-struct every_stage {
-  using element = typename Up::element;
-  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
-  Up up;
-  std::int64_t first, step;
-
-  class cursor {
-   public:
-    cursor(every_stage const& s, opening const& o)
-        : up_(s.up.open(o)), skip_(s.first), step_(s.step) {}
-    std::optional<element> next() {
-      for (; skip_ > 0; --skip_)
-        if (!up_.next()) return std::nullopt;
       skip_ = step_ - 1;
       return up_.next();
     }
 
    private:
     decltype(std::declval<Up const&>().open(opening{})) up_;
-    std::int64_t skip_, step_;
+    std::int64_t skip_, left_, step_;
   };
   cursor open(opening const& o) const { return cursor(*this, o); }
   std::int64_t size() const {
-    std::int64_t const left = without_first(up.size(), first);
-    return left <= 0 ? left : (left - 1) / step + 1;
+    std::int64_t const behind = without_first(up.size(), skipped),
+                       left = behind > 0 ? (behind - 1) / step + 1 : behind;
+    return taken < 0 ? left : at_most(left, taken);
   }
   std::int64_t rows() const { return is_batched ? unknown : size(); }
 };
