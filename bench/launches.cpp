@@ -17,12 +17,7 @@
 #include <locus/nn/nn.hpp>
 #include <locus/testing/count.hpp>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wreturn-type"  // main alone may end without a return
-#define main example_11
-#include "../examples/11_mobilenet_v2.cpp"
-#undef main
-#pragma GCC diagnostic pop
+#include "example_11.hpp"
 
 namespace {
 

@@ -64,6 +64,18 @@ constexpr void add_convolutions(description& m) {
   m.add(kernel_rate{"conv2d_kernel_gradient", {33.9e12, own}});
 }
 
+/// a P100 whose launches and calls cost what is assumed
+constexpr description p100(std::string_view name, int nodes, int each) {
+  description m;
+  m.name = name, m.nodes = nodes, m.replicas_per_node = each;
+  m.float_operations_per_second = {8.5e12, "0.8 (assumed) of 10.6e12, data sheet"};
+  m.double_operations_per_second = {4.2e12, "0.8 (assumed) of 5.3e12, data sheet"};
+  m.bytes_per_second = {585e9, "0.8 (assumed) of 732e9, data sheet"};
+  m.launch_seconds = {5e-6, "assumed"};
+  m.call_seconds = {20e-6, "assumed"};
+  return m;
+}
+
 }  // namespace detail
 
 /// means: nodes of eight H200 with NVLink and InfiniBand of 400 Gbit/s for each GPU
@@ -97,13 +109,7 @@ struct hgx_h100 {
 /// means: a DGX-1 of eight P100, with which TensorFlow's scaling of 2017 was measured
 struct dgx1_p100 {
   constexpr description describe() const {
-    description m;
-    m.name = "DGX-1 with P100", m.replicas_per_node = 8;
-    m.float_operations_per_second = {8.5e12, "0.8 (assumed) of 10.6e12, data sheet"};
-    m.double_operations_per_second = {4.2e12, "0.8 (assumed) of 5.3e12, data sheet"};
-    m.bytes_per_second = {585e9, "0.8 (assumed) of 732e9, data sheet"};
-    m.launch_seconds = {5e-6, "assumed"};
-    m.call_seconds = {20e-6, "assumed"};
+    description m = detail::p100("DGX-1 with P100", 1, 8);
     m.add(detail::by_latency(8, 60e-6, 40e9, "assumed: half of 80e9, four NVLinks of a P100"));
     return m;
   }
@@ -113,13 +119,7 @@ struct dgx1_p100 {
 struct p100_hosts {
   int nodes = 128;
   constexpr description describe() const {
-    description m;
-    m.name = "hosts of four P100, 25 Gbit/s", m.nodes = nodes, m.replicas_per_node = 4;
-    m.float_operations_per_second = {8.5e12, "0.8 (assumed) of 10.6e12, data sheet"};
-    m.double_operations_per_second = {4.2e12, "0.8 (assumed) of 5.3e12, data sheet"};
-    m.bytes_per_second = {585e9, "0.8 (assumed) of 732e9, data sheet"};
-    m.launch_seconds = {5e-6, "assumed"};
-    m.call_seconds = {20e-6, "assumed"};
+    description m = detail::p100("hosts of four P100, 25 Gbit/s", nodes, 4);
     m.add(detail::by_latency(4, 60e-6, 10e9, "assumed: PCIe 3.0 x16 through a switch"));
     m.networks_per_node = {1, "horovod/horovod, docs/benchmarks.rst: 25 Gbit/s RoCE"};
     m.network_bytes_per_second = {3.1e9, "25 Gbit/s of the same page, less headers (assumed)"};
