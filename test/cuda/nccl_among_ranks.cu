@@ -13,12 +13,11 @@
 #include <unistd.h>
 
 #include <locus/testing/ranks.hpp>
-#include <locus/training.hpp>
 
 #include "../ptx/ask.hpp"
+#include "../rank_programs.hpp"
 
-using namespace locus;
-using doubles = std::vector<double>;
+using namespace rank_programs;
 
 namespace {
 
@@ -29,12 +28,6 @@ void check(bool ok, std::string const& what) {
   std::fprintf(stderr, "failed: %s\n", what.c_str());
 }
 
-template <class X>
-void put(doubles& to, X const& x) {
-  auto const host = locus::to<CpuDevice>(x);
-  for (std::int64_t i = 0; i < host.size(); ++i) to.push_back(double(host.data()[i]));
-}
-
 template <class T, class List>
 void sums(doubles& out) {
   double const most = sizeof(T) == 2 ? 1.1 : 1000.;  // sums of a column are exact in T
@@ -42,29 +35,6 @@ void sums(doubles& out) {
       cast<T>(floor(most * uniform<double>(dextents<2>(1001, 37), seed{1}))));
   put(out, to<Mirrored<List>>(sum<0>(x))), put(out, to<Mirrored<List>>(max<0>(x)));
   if (sizeof(T) > 2) put(out, to<Mirrored<List>>(sum(x)));
-}
-template <class List>
-void stencil(doubles& out) {
-  Tensor<double, Dextents<2>, Sharded<0, List, Halo<1>>> now(
-      uniform<double>(dextents<2>(101, 77), seed{3})),
-      next(now);
-  for (int k = 0; k < 10; ++k) {
-    run(into(interior<1>(next), 0.25 * (interior<1, -1, 0>(now) + interior<1, 1, 0>(now) +
-                                        interior<1, 0, -1>(now) + interior<1, 0, 1>(now))));
-    swap(now, next);
-  }
-  put(out, now);
-}
-template <class List>
-void training(doubles& out) {
-  auto trainer = nn::compile<Mirrored<List>, double>(
-      nn::Sequential{nn::Input<6>{}, nn::Dense<8>{nn::relu}, nn::Dense<3>{}}, nn::Adam{},
-      nn::SparseCategoricalCrossentropy{nn::from_logits}, nn::SparseCategoricalAccuracy{});
-  Tensor<double, Extents<dyn, 6>> const x = eval(uniform<double>(Extents<dyn, 6>(48), seed{4}));
-  Tensor<std::int32_t, Dextents<1>> const y =
-      eval(cast<std::int32_t>(3. * uniform<double>(dextents<1>(48), seed{5})));
-  out.push_back(
-      trainer.fit(data::from_tensors(x, y).batch(16), {.epochs = 2, .verbose = 0})["loss"].back());
 }
 template <class List>
 doubles numbers_of() {
@@ -88,11 +58,11 @@ doubles beside_a_dead_rank() {
   config::set_collective_timeout(5);
   Tensor<double, Dextents<1>, Sharded<0, Ranks<AllGpus>>> const x(
       uniform<double>(dextents<1>(1000), seed{1}));
-  auto const copies = to<Mirrored<Ranks<AllGpus>>>(sum(x));
-  put(*new doubles, copies);
+  doubles out;
+  put(out, to<Mirrored<Ranks<AllGpus>>>(sum(x)));
   if (runtime::this_rank.rank == 1) raise(SIGKILL);
-  put(*new doubles, to<Mirrored<Ranks<AllGpus>>>(sum(x)));
-  return {};
+  put(out, to<Mirrored<Ranks<AllGpus>>>(sum(x)));
+  return out;
 }
 
 std::vector<int> cards_of_ranks;  // of the PTX machine

@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 
 import run
-from hosts import APART
+from hosts import APART, go_apart
 from run import Run, faults_of, report
 
 PAGE, PAGES = os.sysconf('SC_PAGE_SIZE'), 15
@@ -62,7 +62,7 @@ def main():
         print('skipped: this machine has no MPI, or mpirun starts nothing here')
         return 77
     if not inside and subprocess.run([*APART, 'mount', '-t', 'tmpfs', 'none', '/mnt'], capture_output=True).returncode == 0:
-        os.execvp(APART[0], [*APART, sys.executable, os.path.abspath(__file__), '--inside', mpirun, program])
+        go_apart(__file__, mpirun, program)
     with tempfile.TemporaryDirectory() as folder:
         for kind in ('checkpoint', 'table', 'lines'):
             one(mpirun, program, kind, 'inside', folder, FULL)

@@ -40,6 +40,16 @@ exec ip netns exec {first} unshare -u sh -c 'hostname {first}; exec "$@"' sh {la
 NET = '10.77.2.0/24'
 
 
+def go_apart(script, *words):
+    """begins the script again, in namespaces of its own"""
+    sys.stdout.flush()
+    os.execvp(APART[0], [*APART, sys.executable, os.path.abspath(script), '--inside', *words])
+
+
+def may_go_apart():
+    return os.geteuid() == 0 and subprocess.run([*APART, 'true'], capture_output=True).returncode == 0
+
+
 def ip(words):
     subprocess.run(['ip', *words.split()], check=True, timeout=20)
 
@@ -193,11 +203,10 @@ def main():
         if not shutil.which(name):
             print(f'skipped: two hosts need {name}; install {package}')
             return 77
-    if os.geteuid() != 0 or subprocess.run([*APART, 'true'], capture_output=True).returncode != 0:
+    if not may_go_apart():
         print('skipped: two hosts need namespaces, which only root makes, and not in every container')
         return 77
-    sys.stdout.flush()
-    os.execvp(APART[0], [*APART, sys.executable, os.path.abspath(__file__), '--inside', *words])
+    go_apart(__file__, *words)
 
 
 if __name__ == '__main__':

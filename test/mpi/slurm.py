@@ -17,7 +17,7 @@ import tempfile
 import time
 
 import run
-from hosts import APART, RANKS
+from hosts import RANKS, go_apart, may_go_apart
 from run import ENVIRONMENT, Run, faults_of, report
 
 CONF = '''ClusterName=locus
@@ -168,16 +168,14 @@ def main():
         if not shutil.which(name):
             print(f'skipped: ranks under SLURM need {name}; install {package}')
             return 77
-    if os.geteuid() != 0 or subprocess.run([*APART, 'true'], capture_output=True).returncode != 0:
+    if not may_go_apart():
         print('skipped: the daemons of SLURM run as root in namespaces of their own, which this machine does not allow')
         return 77
     if len(words) != 3 or not all(shutil.which(one) for one in words):
         print('skipped: slurm.py needs mpirun and two programs of the tests')
         return 77
     mpirun, laws, heat = words
-    sys.stdout.flush()
-    os.execvp(APART[0], [*APART, sys.executable, os.path.abspath(__file__), '--inside', shutil.which(mpirun),
-                         os.path.abspath(laws), os.path.abspath(heat)])
+    go_apart(__file__, shutil.which(mpirun), os.path.abspath(laws), os.path.abspath(heat))
 
 
 if __name__ == '__main__':

@@ -12,6 +12,8 @@
 #include <locus/nn/nn.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+#include "distance.hpp"
+
 using namespace locus;
 
 namespace {
@@ -32,24 +34,6 @@ template <class Where, class Optimizer>
 auto trainer_of(Optimizer const& o) {
   return nn::compile<Where, double>(network(), o,
                                     nn::SparseCategoricalCrossentropy{nn::from_logits});
-}
-std::vector<double> values_of(std::vector<nn::stored> const& all) {
-  std::vector<double> v;
-  for (nn::stored const& s : all) {
-    std::vector<double> one(std::size_t(s.extents.size()));
-    nn::read_values(s, one.data());
-    v.insert(v.end(), one.begin(), one.end());
-  }
-  return v;
-}
-double distance(std::vector<double> const& a, std::vector<double> const& b) {
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    double const d = std::fabs(a[i] - b[i]);
-    worst = d <= worst ? worst : d;  // NaN is the worst
-  }
-  return worst;
 }
 template <class Where, class Optimizer>
 std::vector<double> fitted(Optimizer const& o, std::int64_t batch_size, double* loss = nullptr) {

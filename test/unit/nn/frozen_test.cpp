@@ -14,31 +14,18 @@
 #include <locus/testing/count.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+#include "distance.hpp"
+
 using namespace locus;
 
 namespace {
 
-using reals = std::vector<double>;
 using Gpus = Mirrored<GpuDevice<0>, GpuDevice<1>>;
 
 template <class... N>
 auto random_tensor(std::uint64_t from, N... n) {
   using E = Dextents<int(sizeof...(N))>;
   return Tensor<double, E>(uniform<double>(E(n...), seed{from}, -1, 1));
-}
-reals values_of(nn::stored const& s) {
-  reals v(std::size_t(s.extents.size()));
-  nn::read_values(s, v.data());
-  return v;
-}
-double distance(reals const& a, reals const& b) {
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    double const d = std::fabs(a[i] - b[i]);
-    worst = d <= worst ? worst : d;  // NaN is the worst
-  }
-  return worst;
 }
 template <class Where = CpuDevice, class Model, class Optimizer = nn::SGD>
 auto trainer_of(Model const& m, Optimizer o = {.learning_rate = 0.1}) {

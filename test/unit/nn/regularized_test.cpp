@@ -14,28 +14,16 @@
 #include <locus/nn/optimizers/own_loop.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+#include "distance.hpp"
 #include "message_of.hpp"
 
 using namespace locus;
 
 namespace {
 
-using reals = std::vector<double>;
-
-reals values_of(nn::stored const& s) {
-  reals v(std::size_t(s.extents.size()));
-  nn::read_values(s, v.data());
-  return v;
-}
-template <class T>
-double distance(reals const& a, T const& b) {
-  REQUIRE(std::int64_t(a.size()) == b.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    double const d = std::fabs(a[i] - b.data()[i]);
-    worst = d <= worst ? worst : d;  // NaN is the worst
-  }
-  return worst;
+template <class X>
+reals values_in(X const& x) {
+  return {x.data(), x.data() + x.size()};
 }
 template <class... E>
 auto penalised() {
@@ -82,11 +70,11 @@ TEST_CASE("penalties are part of the loss and of its gradients") {
       CHECK(std::fabs(t.train_on_batch(x, y)["loss"] - want) <= 1e-12);
       steps.apply_gradients(grad(loss, p1, p2, p3, p4));
     }
-    CHECK(distance(values_of(all[0]), w1) <= 1e-12);
-    CHECK(distance(values_of(all[1]), b1) <= 1e-12);
-    CHECK(distance(values_of(all[2]), w2) <= 1e-12);
-    CHECK(distance(values_of(all[3]), b2) <= 1e-12);
-    CHECK(distance(values_of(all[4]), w3) == 0);
+    CHECK(distance(values_of(all[0]), values_in(w1)) <= 1e-12);
+    CHECK(distance(values_of(all[1]), values_in(b1)) <= 1e-12);
+    CHECK(distance(values_of(all[2]), values_in(w2)) <= 1e-12);
+    CHECK(distance(values_of(all[3]), values_in(b2)) <= 1e-12);
+    CHECK(distance(values_of(all[4]), values_in(w3)) == 0);
   };
   on(CpuDevice{});
   on(Mirrored<GpuDevice<0>, GpuDevice<1>>{});
