@@ -11,10 +11,10 @@
 //     reduce,2:4096,3.1e-5,measured 2026-11-27
 //     end,,,
 #pragma once
-#include <cstdio>   // FILE
-#include <cstdlib>  // strtod
-#include <deque>    // deque
-#include <string>   // string
+#include <charconv>  // from_chars
+#include <cstdio>    // FILE
+#include <deque>     // deque
+#include <string>    // string
 
 #include <locus/core/error.hpp>       // bad_file
 #include <locus/core/lock.hpp>        // mutex
@@ -95,12 +95,11 @@ class file_reader {
     return all;
   }
   double number(std::string_view text) const {
-    std::string const copy(text);
-    char* end = nullptr;
-    double const v = std::strtod(copy.c_str(), &end);
-    if (copy.empty() || *end != '\0') refuse("'" + copy + "' is no number");
-    if (v - v != 0) refuse("'" + copy + "' is no number");
-    if (v < 0) refuse("'" + copy + "' is negative");
+    double v = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+    bool const is_whole = error == std::errc{} && end == text.data() + text.size();
+    if (!is_whole || v - v != 0) refuse("'" + std::string(text) + "' is no number");
+    if (v < 0) refuse("'" + std::string(text) + "' is negative");
     return v;
   }
   int count(std::string_view text) const {

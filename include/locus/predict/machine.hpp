@@ -29,7 +29,7 @@ struct reduce_time {
 };
 
 /// All-reduces among that many replicas of a node, by rising bytes. Times between two entries lie on
-/// a line, and so do those beyond the last one.
+/// a line, and so do those beyond the last one, unless it sinks.
 struct reduce_table {
   static constexpr int most = 24;
   int replicas = 0;
@@ -63,7 +63,6 @@ struct description {
   constant far_bytes{};       // the bytes from which on it does not help; zero: near_bytes
   constant launch_seconds{};  // of each kernel
   constant run_seconds{};     // of each run of a plan, on top of its kernels
-  constant step_seconds{};    // of each step, on top of its plans
   kernel_rate kernels[most_kernels]{};
   int kernel_count = 0;
   slowdown shared[most_tables]{};  // by rising replicas; none: each replica has its own processor
