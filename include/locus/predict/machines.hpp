@@ -6,8 +6,8 @@
 
 namespace locus::machines {
 
-/// How the GPUs of several nodes add up: a library that reads their memory, or this program's ranks
-/// through host memory (what locus does today).
+/// How the GPUs of several nodes add up: NCCL, which reads their memory, or the ranks of the program
+/// through host memory, where NCCL cannot join them.
 enum class between_nodes : unsigned char { by_library, through_hosts };
 
 namespace detail {

@@ -299,5 +299,6 @@ TEST_CASE("ranks that NCCL cannot join are named, with the remedy") {
   CHECK(
       reason([](auto& all) { all[2].identity[1] = all[0].identity[0]; }) ==
       "rank 0 on this computer and rank 2 on this computer use one GPU, which NCCL refuses; start "
-      "one rank on each host, or give each rank its own GPUs by CUDA_VISIBLE_DEVICES");
+      "one rank on each host, or give each rank its own GPUs: examples/tools/ranks.sh "
+      "--gpus-per-rank 1");
 }

@@ -70,7 +70,7 @@ LOCUS_FUNCTION message reason_without_nccl(std::vector<runtime::rank_cards> cons
       write_rank(why, cards[k - 1].rank) << " and ";
       write_rank(why, cards[k].rank)
           << " use one GPU, which NCCL refuses; start one rank on each host, or give each rank its "
-             "own GPUs by CUDA_VISIBLE_DEVICES";
+             "own GPUs: examples/tools/ranks.sh --gpus-per-rank 1";
       return why;
     }
   return why;
