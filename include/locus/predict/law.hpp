@@ -134,9 +134,10 @@ constexpr double seconds_of_reduce(machines::description const& m, int replicas,
 
 constexpr double seconds_of_exchange(machines::description const& m, int replicas, double bytes) {
   if (replicas < 2) return 0;
-  bool const far = nodes_of(m, replicas) > 1;
-  double const seconds = far ? m.hop_seconds.value : m.neighbour_seconds.value;
-  double const rate = far ? m.network_bytes_per_second.value : m.neighbour_bytes_per_second.value;
+  bool const crosses = nodes_of(m, replicas) > 1;
+  double const seconds = crosses ? m.hop_seconds.value : m.neighbour_seconds.value;
+  double const rate =
+      crosses ? m.network_bytes_per_second.value : m.neighbour_bytes_per_second.value;
   return m.call_seconds.value + seconds + (rate > 0 ? bytes / rate : 0);
 }
 
@@ -177,12 +178,12 @@ struct kernel_seconds {
 /// sharers: the replicas that share the cache
 constexpr double seconds_of_memory(machines::description const& m, double bytes, int sharers,
                                    slowness const& slow) {
-  double const far = bytes / m.bytes_per_second.value * slow.memory;
-  if (m.near_bytes_per_second.value == 0) return far;
+  double const from_memory = bytes / m.bytes_per_second.value * slow.memory;
+  if (m.near_bytes_per_second.value == 0) return from_memory;
   double const fits = m.near_bytes.value / sharers;
   double const full = larger(m.far_bytes.value / sharers, fits);
   if (bytes <= fits) return bytes / m.near_bytes_per_second.value * slow.kernels;
-  if (bytes >= full) return far;
+  if (bytes >= full) return from_memory;
   double const from = fits / m.near_bytes_per_second.value * slow.kernels;
   double const to = full / m.bytes_per_second.value * slow.memory;
   return from + (to - from) * (bytes - fits) / (full - fits);

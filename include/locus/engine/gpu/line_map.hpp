@@ -25,9 +25,9 @@ struct bands {
   kernel::access operands[places];  // then: the phase of the leader, the number of the line
   std::int64_t down[places];        // from a line to the next
   lay how[Count];
-  bool same[Count];   // all lines of a band read the same vector
-  bool alike = true;  // all operands have the outer strides of the leader
-  bool near = true;   // and are contiguous at any address, as those of a stencil
+  bool same[Count];     // all lines of a band read the same vector
+  bool alike = true;    // all operands have the outer strides of the leader
+  bool is_near = true;  // and are contiguous at any address, as those of a stencil
 
   /// the vectors of one thread: offsets of its first line, and the first element of the vector in
   /// each line
@@ -110,15 +110,15 @@ struct bands {
       same[k] = down[k] == 0 && down[phase] % Size == 0;
       for (int d = 0; d < before.rank; ++d)
         alike = alike && operands[k].stride[d] == operands[phase].stride[d];
-      near = near && alike && stride(k) == 1;
+      is_near = is_near && alike && stride(k) == 1;
       is_shifted = is_shifted || how[k] == lay::shifted;
     }
     std::int64_t width = (length + most + Size - 1) / Size;
-    near = near && is_shifted && may_be_near;
-    if (std::int64_t const warps = (width + 31) / 32 * 32; near && warps * 4 <= width * 5)
+    is_near = is_near && is_shifted && may_be_near;
+    if (std::int64_t const warps = (width + 31) / 32 * 32; is_near && warps * 4 <= width * 5)
       width = warps;
     else
-      near = false;
+      is_near = false;
     vectors = before.size() * width;
     in_band = quotient(width < 1 ? 1 : width, vectors);
     outer = unravel(before);
@@ -168,7 +168,7 @@ struct line_map {
       std::int64_t const v = std::int64_t(block.number()) * block_threads + t;
       if (v >= over.vectors) return;
       if constexpr (may_be_near)
-        if (over.near) return near(v, t % warp_threads);
+        if (over.is_near) return map_near(v, t % warp_threads);
       auto const p = over.find(v);
       loaded_inputs<ins, vector> in[rows] LOCUS_BY_SIDE(, {});  // g++ warns without
       // arrays whose index is no constant would lie in memory
@@ -208,7 +208,7 @@ struct line_map {
   };
   static constexpr int apart = int(warp_threads);
   LOCUS_EXEC_CHECK_DISABLE
-  LOCUS_HOST_DEVICE void near(std::int64_t v, unsigned lane) const {
+  LOCUS_HOST_DEVICE void map_near(std::int64_t v, unsigned lane) const {
     loaded_inputs<ins, vector> in[rows] LOCUS_BY_SIDE(, {});  // g++ warns without
     near_place at[rows];
     auto const first = over.find_near(v);
