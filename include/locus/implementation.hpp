@@ -35,6 +35,7 @@
 #include <locus/collective/bodies/communicators.hpp>     // collective/communicators
 #include <locus/collective/bodies/group.hpp>             // collective/group
 #include <locus/collective/bodies/local.hpp>             // collective/local
+#include <locus/collective/bodies/rank_queue.hpp>        // collective/rank_queue
 #include <locus/collective/bodies/ranks.hpp>             // collective/ranks
 #include <locus/collective/bodies/rebuild.hpp>           // collective/rebuild
 #include <locus/collective/bodies/reduce.hpp>            // collective/reduce

@@ -27,6 +27,8 @@
 #include <locus/core/clock.hpp>               // seconds_now
 #include <locus/run/join_ranks.hpp>           // join_ranks
 #include <locus/runtime/blocking_caller.hpp>  // blocking_caller
+#include <locus/runtime/processors.hpp>       // count_processors
+#include <locus/runtime/rank_queue.hpp>       // has_time
 #include <locus/runtime/signals.hpp>          // without_signals
 #include <locus/runtime/threads.hpp>          // thread_limit
 
@@ -55,6 +57,7 @@ struct letter_heard {
 struct world_state {
   MPI_Comm comm = MPI_COMM_NULL, questions = MPI_COMM_NULL;
   int rank = 0, ranks = 1, local_rank = 0, local_ranks = 1;
+  int processors = 1;       // of this rank
   bool one_thread = false;  // only the thread that made the world may call MPI
   bool any_thread = false;  // several threads may call MPI at once
   std::unique_ptr<runtime::blocking_caller> blocking;  // made for the first large message
@@ -173,7 +176,10 @@ inline runtime::rank_failure wait_for(std::vector<MPI_Request>& all, double seco
           return failure_of(end.MPI_ERROR);
     if (code != MPI_SUCCESS) return failure_of(code);
     if (done) return {};
-    if (tries % 64 != 0) continue;
+    if (runtime::has_time())
+      usleep(20);
+    else if (tries % 64 != 0)
+      continue;
     double const now = seconds_now();
     bool const asks = state.questions != MPI_COMM_NULL;
     if (seconds > 0 && now - begin > seconds)
@@ -238,7 +244,7 @@ inline runtime::rank_failure exchange(runtime::rank_message const* all, int coun
 }
 
 inline runtime::rank_failure broadcast(void* data, std::int64_t bytes, int root, double seconds) {
-  if (state.any_thread && bytes >= large_message)
+  if (state.any_thread && bytes >= large_message && !runtime::has_time())
     return call_blocking(
         [data, bytes, root] {
           int code = MPI_SUCCESS;
@@ -307,7 +313,7 @@ inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element 
   if (of == MPI_DATATYPE_NULL || by == MPI_OP_NULL) return {runtime::rank_no_kernel, -1, nullptr};
   int bytes = 0;
   MPI_Type_size(of, &bytes);
-  if (state.any_thread && count * bytes >= large_message)
+  if (state.any_thread && count * bytes >= large_message && !runtime::has_time())
     return call_blocking(
         [data, count, bytes, of, by] {
           int code = MPI_SUCCESS;
@@ -328,6 +334,8 @@ inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element 
   return code == MPI_SUCCESS ? wait_for(requests, seconds) : failure_of(code);
 }
 
+inline bool any_thread() { return state.any_thread; }
+inline bool has_free_processor() { return state.processors > runtime::threads_of_pool(); }
 inline char const* host_of(int rank) {
   return rank < int(state.hosts.size()) ? state.hosts[std::size_t(rank)].c_str() : "?";
 }
@@ -356,6 +364,8 @@ inline constexpr runtime::rank_carrier carrier{by_one_thread<exchange>::call,
                                                by_one_thread<all_gather>::call,
                                                by_one_thread<all_reduce>::call,
                                                host_of,
+                                               any_thread,
+                                               has_free_processor,
                                                "MPI"};
 
 [[noreturn]] inline void refuse(std::string_view why) {
@@ -608,6 +618,7 @@ class world {
       sharing += here && CPU_EQUAL(&mine.processors, &o.processors);
       s.hosts.emplace_back(o.host);
     }
+    s.processors = runtime::count_processors() / (sharing > 1 ? sharing : 1);
     if (knows_processors) share_processors(sharing);
   }
   /// means: ranks of one host that are bound to the same processors, or to none, share them

@@ -4,6 +4,7 @@
 #pragma once
 #include <locus/core/hooks.hpp>                   // over_ranks
 #include <locus/runtime/collective_settings.hpp>  // reduction_order
+#include <locus/runtime/device_table.hpp>         // stamp
 
 namespace locus {
 struct replica_terms;
@@ -28,6 +29,11 @@ struct rank_functions {
   ///        host memory
   void (*fold)(internal::reduction_job const& j, replica_terms const& terms, reduction_order order,
                internal::collective_name const& name);
+  /// means: a fold of so many bytes may end later: a thread carries it
+  bool (*goes_beside)(std::int64_t bytes);
+  /// means: as fold, on that thread, in the order of the calls     returns: the end of the fold
+  stamp (*start_fold)(internal::reduction_job const& j, replica_terms const& terms,
+                      reduction_order order, internal::collective_name const& name);
   /// means: counts the memory of a transfer between ranks
   void (*foresee)(locus::detail::run_state& run, transfer const& what);
   /// means: carries out a transfer between ranks

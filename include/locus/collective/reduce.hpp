@@ -100,7 +100,8 @@ class replica_reducer {
   /// the algorithm of a reduction to one place in words, for the log; of an all-reduce
   text_buffer<80> describe(reduction_job const* j) const;
   text_buffer<80> describe_all_reduce(reduction_job const* j) const;
-  /// the queue of these all-reduces: the communication queue, unless a kernel of locus takes part
+  /// the queue of these all-reduces: the communication queue, unless a kernel of locus takes part,
+  /// or the program's thread
   queue_kind queue_of(reduction_job const* jobs, int n) const;
   // ---- scratch memory of a job on each replica's device ----
   std::int64_t scratch_of(segment const& s, int element_bytes) const {
@@ -113,6 +114,8 @@ class replica_reducer {
     return is_direct_over_ranks(j) ? 0 : host_scratch(j);
   }
 
+  /// means: the thread between ranks may carry these all-reduces; `done` says when they have ended
+  void let_end_later(reduction_job const* jobs, int n);
   /// every replica gets the result
   void all_reduce(reduction_job* jobs, int n);
   /// one replica gets the result, at `out`; on a list that no kernel can read and that has no NCCL,
@@ -162,12 +165,13 @@ class replica_reducer {
   bool folds_into_result() const {
     return t_.how == collective_algorithm::over_ranks && t_.count == 1 && t_.on[0]->is_host();
   }
-  /// into: memory of the host for the sum; null: scratch memory
-  [[gnu::cold]] void* fold_on_host(reduction_job const& j, void* into = nullptr);
+  [[gnu::cold]] void fold_into_result(reduction_job& j);
+  [[gnu::cold]] void* fold_on_host(reduction_job const& j);
   [[gnu::cold]] void send_back(reduction_job const& j, void const* sum);
 
   replica_topology const& t_;
   collective_name name_;
+  bool ends_later_ = false;
 };
 
 }  // namespace locus::internal

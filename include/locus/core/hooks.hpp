@@ -23,6 +23,7 @@ struct copy_cache_functions;  // memory/kept_copies_limit.hpp
 struct cuda_api;              // runtime/cuda_api.hpp
 struct nccl_api;              // runtime/nccl_api.hpp
 struct rank_functions;        // collective/rank_functions.hpp
+struct rank_queue_functions;  // runtime/rank_queue.hpp
 
 using hook = void (*)();
 using statement_loop = void (*)(statement_run const&);
@@ -50,6 +51,9 @@ LOCUS_SHARED_STATE inline constinit hook collective_report = nullptr;
 /// set by: a carrier that joins processes (locus/mpi.hpp, testing/ranks.hpp), while it does
 /// called: for transfers and folds between the ranks of a program
 LOCUS_SHARED_STATE inline constinit rank_functions const* over_ranks = nullptr;
+/// set by: collective/rank_queue.hpp, while a thread carries reductions between ranks
+/// called: by waits for one of them, and by spans of a trace around one
+LOCUS_SHARED_STATE inline constinit rank_queue_functions const* between_ranks = nullptr;
 
 /// set by: memory/kept_copies.hpp, when kept copies are switched on
 /// called: before a write to bytes that may have a kept copy, and when an allocation lacks memory

@@ -5,6 +5,7 @@
 
 #include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/machine/launch_site.hpp>  // logical_device
+#include <locus/runtime/rank_queue.hpp>   // between_ranks
 #include <locus/watch/event.hpp>          // run_event
 #include <locus/watch/trace.hpp>          // trace_span
 #include <locus/watch/watch.hpp>          // watcher
@@ -28,6 +29,10 @@ class event_scope {
                            queue_kind queue = queue_kind::compute) noexcept;
 
  private:
+  /// the thread between ranks does the work
+  bool is_beside_ranks() const {
+    return between_ranks && on_->is_host() && queue_ == queue_kind::communication;
+  }
   void push_range(std::string_view name);
   [[gnu::cold]] void end() noexcept;
 

@@ -11,7 +11,8 @@ LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
-/// Bytes of a device that are complete at `when`, a point of a queue other than the compute queue.
+/// Bytes of a device, or of the host, that are complete at `when`, a point of a queue other than the
+/// compute queue.
 struct arrival {
   logical_device* on = nullptr;
   char const* first = nullptr;
@@ -59,6 +60,30 @@ void take_arrivals(logical_device const& d, void const* first, std::int64_t byte
   }
   __atomic_store_n(&arrival_count, static_cast<int>(list.all.size()), __ATOMIC_RELAXED);
 }
+/// means: the last point at which pending results on the host overlap [first, first + bytes); null:
+///        all on the host; unset: there are none
+inline stamp last_arrival(logical_device const& host, void const* first, std::int64_t bytes) {
+  auto const* const begin = static_cast<char const*>(first);
+  stamp last;
+  arrival_list& list = arrivals();
+  lock_guard hold(list.lock);
+  for (arrival const& a : list.all)
+    if (a.on == &host && (!begin || (a.first < begin + bytes && begin < a.first + a.bytes)) &&
+        a.when.ticket > last.ticket)
+      last = a.when;
+  return last;
+}
+/// means: removes the pending results of the queue of `until`, up to that point
+inline void forget_arrivals(stamp until) noexcept {
+  arrival_list& list = arrivals();
+  lock_guard hold(list.lock);
+  for (std::size_t k = list.all.size(); k-- > 0;)
+    if (list.all[k].when.queue == until.queue && list.all[k].when.ticket <= until.ticket)
+      list.all.remove(k);
+  __atomic_store_n(&arrival_count, static_cast<int>(list.all.size()), __ATOMIC_RELAXED);
+}
+/// Results on the host may be pending when a plan of this thread ends (run/late_results.hpp).
+LOCUS_SHARED_STATE inline thread_local constinit bool may_be_late = false;
 /// means: removes all pending results, when devices end
 inline void forget_arrivals() noexcept {
   if (!has_arrivals()) return;

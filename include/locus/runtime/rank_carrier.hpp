@@ -49,6 +49,10 @@ struct rank_carrier {
                              double seconds);
   /// the host of a rank, for messages
   char const* (*host_of)(int rank);
+  /// the functions may be called by any thread, also while the program calls the library itself
+  bool (*any_thread)();
+  /// this rank has a processor that no loop of locus uses
+  bool (*has_free_processor)();
   char const* name;  // "MPI"
 };
 

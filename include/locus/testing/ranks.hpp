@@ -35,6 +35,7 @@ struct rank_options {
   void (*before)(int rank) = nullptr;  // runs in the process of a rank before it joins
   bool adds = true;                    // the carrier has an all_reduce of its own
   double seconds = 60;                 // after which ranks that still run are killed
+  double delay = 0;                    // of each all-reduce of the carrier, in seconds
 };
 
 namespace detail {
@@ -45,6 +46,7 @@ struct rank_sockets {
   std::vector<int> to;  // [rank]
 };
 inline rank_sockets sockets;
+inline double delay_of_all_reduce = 0;  // units: seconds
 
 /// One message under way: its length goes first.
 struct message_under_way {
@@ -134,6 +136,7 @@ inline runtime::rank_failure all_gather(void* data, std::int64_t const* ends, do
 inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element type, reduction op,
                                         double seconds) {
   if (type != element::f64 || op != reduction::sum) return {runtime::rank_no_kernel, -1, nullptr};
+  if (delay_of_all_reduce > 0) usleep(static_cast<useconds_t>(1e6 * delay_of_all_reduce));
   auto const ranks = std::size_t(sockets.ranks), n = std::size_t(count);
   std::vector<double> all(ranks * n);
   std::vector<std::int64_t> ends;
@@ -149,16 +152,21 @@ inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element 
   return {};
 }
 inline char const* host_of(int) { return "this computer"; }
+inline bool any_thread() { return true; }
+inline bool has_free_processor() { return false; }
 
-inline constexpr runtime::rank_carrier carrier_that_adds{exchange,   broadcast, all_gather,
-                                                         all_reduce, host_of,   "sockets"},
-    carrier_of_bytes{exchange, broadcast, all_gather, nullptr, host_of, "sockets"};
+inline constexpr runtime::rank_carrier carrier_that_adds{exchange,           broadcast, all_gather,
+                                                         all_reduce,         host_of,   any_thread,
+                                                         has_free_processor, "sockets"},
+    carrier_of_bytes{exchange, broadcast,  all_gather,         nullptr,
+                     host_of,  any_thread, has_free_processor, "sockets"};
 
 /// means: the whole of a rank's process: joins the others, runs f, writes what it returned
 template <class F>
 [[noreturn]] void be_rank(F const& f, rank_options const& options, int report) {
   rank_end end;
   try {
+    delay_of_all_reduce = options.delay;
     if (options.before) options.before(sockets.rank);
     std::optional<simulated_gpus> cards;
     int const gpus = options.gpus.empty() ? 0 : options.gpus[std::size_t(sockets.rank)];

@@ -5,6 +5,7 @@
 #include <utility>  // exchange
 #include <vector>   // vector
 
+#include <locus/collective/rank_queue.hpp>   // queue_between_ranks
 #include <locus/collective/ranks.hpp>        // the declarations
 #include <locus/runtime/bytes_of_ranks.hpp>  // bytes_of_ranks
 #include <locus/runtime/variables.hpp>       // checks_ranks
@@ -86,6 +87,7 @@ LOCUS_FUNCTION message& write_point(message& text, rank_point const& p) {
 }
 
 LOCUS_FUNCTION rank_point point_of(std::string_view operation, std::int64_t bytes) {
+  finish_between_ranks();  // collectives of one rank go one after the other
   rank_point p;
   p.number = point_now().number + 1, p.plan = run_over_ranks.plan, p.bytes = bytes;
   locus::detail::copy_text(p.operation, operation);
@@ -319,6 +321,26 @@ LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const&
     if (f.code != runtime::rank_no_kernel) return require_carried(f, mine);
   }
   locus::detail::fold_in_a_chain(j, terms, mine);
+}
+
+LOCUS_FUNCTION bool goes_beside(std::int64_t bytes) {
+  constexpr std::int64_t least = 64 << 10;  // a thread wakes in the time of a smaller fold
+  static int const said = runtime::overlap_said();
+  if (said == 0 || !runtime::ranks_by->any_thread()) return false;
+  runtime::has_own_processor = runtime::ranks_by->has_free_processor();
+  if (said < 0 && !runtime::has_own_processor) return false;
+  if (bytes < least && !is_busy_between_ranks()) return false;
+  return queue_between_ranks(), true;
+}
+
+LOCUS_FUNCTION stamp start_fold_over_ranks(reduction_job const& j, replica_terms const& terms,
+                                           reduction_order order, collective_name const& name) {
+  auto const fold = [j, terms, order, name, run = run_over_ranks] {
+    run_over_ranks = run;
+    runtime::running_scope const scope(&j.record);
+    fold_over_ranks(j, terms, order, name);
+  };
+  return {runtime::queue_of_ranks, queue_between_ranks().push(fold)};
 }
 
 }  // namespace locus::internal

@@ -32,7 +32,15 @@ LOCUS_FUNCTION text_buffer<80> replica_reducer::describe_all_reduce(reduction_jo
   return text;
 }
 
+LOCUS_FUNCTION void replica_reducer::let_end_later(reduction_job const* jobs, int n) {
+  if (!folds_into_result()) return;
+  std::int64_t bytes = 0;
+  for (int k = 0; k < n; ++k) bytes += jobs[k].bytes();
+  ends_later_ = runtime::over_ranks->goes_beside(bytes);
+}
+
 LOCUS_FUNCTION queue_kind replica_reducer::queue_of(reduction_job const* jobs, int n) const {
+  if (ends_later_) return queue_kind::communication;
   bool beside = !t_.shares_cards && (t_.uses_nccl() || t_.has_nccl_among_ranks());
   for (int k = 0; k < n; ++k)
     beside = beside && is_direct(jobs[k]) && jobs[k].scaled != scaling::divide_sum;
@@ -67,7 +75,7 @@ LOCUS_FUNCTION void replica_reducer::all_reduce(reduction_job* jobs, int n) {
       if (is_direct_over_ranks(jobs[k]))
         continue;
       else if (jobs[k].count > 0 && folds_into_result())
-        fold_on_host(jobs[k], jobs[k].outs[0]);
+        fold_into_result(jobs[k]);
       else if (jobs[k].count > 0)
         send_back(jobs[k], fold_on_host(jobs[k]));
     return;
@@ -314,13 +322,26 @@ LOCUS_FUNCTION void replica_reducer::all_reduce_in_segments(reduction_job* jobs,
       if (jobs[k].count > 0) spread(jobs[k], p, false);
 }
 
-LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j, void* into) {
+LOCUS_FUNCTION void replica_reducer::fold_into_result(reduction_job& j) {
+  step_record const record{j.record.number, j.record.name, cpu(0)};
+  runtime::running_scope const scope(&record);
+  replica_terms terms;
+  terms.term_count = terms.out_count = 1, terms.count = j.count;
+  terms.terms[0] = j.terms[0], terms.outs[0] = j.outs[0];
+  terms.scaled = j.scaled, terms.by = j.by;
+  if (ends_later_)
+    j.done[0] = runtime::over_ranks->start_fold(j, terms, t_.order, name_);
+  else
+    runtime::over_ranks->fold(j, terms, t_.order, name_);
+}
+
+LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j) {
   logical_device& host = runtime::find_device(cpu(0));
   step_record const record{j.record.number, j.record.name, host.name};
   runtime::running_scope const scope(&record);
   char* next = static_cast<char*>(j.host_scratch);
   auto take = [&] { return std::exchange(next, next + round_up(j.bytes())); };
-  void* const sum = into ? into : take();
+  void* const sum = take();
   replica_terms terms;
   terms.term_count = t_.count, terms.out_count = 1, terms.count = j.count, terms.outs[0] = sum;
   terms.scaled = j.scaled, terms.by = j.by;

@@ -15,6 +15,7 @@
 #include <locus/nn/train/epochs.hpp>            // epoch_loop
 #include <locus/nn/train/explain_trainer.hpp>   // plan_story
 #include <locus/nn/train/finite.hpp>            // refuse_loss
+#include <locus/run/late_results.hpp>           // late_results
 
 LOCUS_COLD_BEGIN
 
@@ -580,6 +581,7 @@ class Trainer final : public training {
     // with several replicas, an update would wait for its all-reduce on the queue that runs the
     // next layer's pullback: all updates come after the last pullback
     bool const at_once = replicas() == 1;
+    locus::internal::late_results sums;  // of gradients, over ranks: the updates wait for them
     state.backward(x, out, kept_, std::move(dy), false, [&](int link) {
       if (story) story->end_part(state.labels[link].name + ", pullback");
       if (at_once) update(link, story);
@@ -587,6 +589,7 @@ class Trainer final : public training {
     if (!at_once)
       for (int k = network_type::links; k-- > 0;) update(k, story);
     updater_.end_step();
+    sums.finish();
     if (story) story->end_part("updates that waited for others");
   }
   void update(int link, detail::plan_story* story) {

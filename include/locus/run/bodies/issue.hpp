@@ -162,7 +162,7 @@ LOCUS_FUNCTION void launch_part(run_state& run, action const& act, int part) {
   short const i = act.what;
   step const& ends = run.plan.steps[i];
   ++run.done.launches;
-  bool const look = runtime::devices().has_gpus();
+  bool const look = runtime::devices().has_gpus() || !run.pending.empty();
   bool const margins = run.code.crossings && part != inside && reads_margins(run.plan, i);
   for (int r = 0; r < ends.where.local_count(); ++r) {
     logical_device& d = runtime::find_device(ends.where.at(r));

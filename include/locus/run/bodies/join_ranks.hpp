@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/join_ranks.hpp declares.
 #pragma once
-#include <locus/core/version.hpp>    // version_text
-#include <locus/run/join_ranks.hpp>  // the declarations
+#include <locus/collective/rank_queue.hpp>  // end_between_ranks
+#include <locus/core/version.hpp>           // version_text
+#include <locus/run/join_ranks.hpp>         // the declarations
 
 LOCUS_COLD_BEGIN
 
@@ -41,6 +42,7 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
 }
 
 LOCUS_FUNCTION void leave_ranks() {
+  end_between_ranks();
   runtime::ranks_by = nullptr, runtime::over_ranks = nullptr;
   runtime::this_rank = {};
   forget_cards();

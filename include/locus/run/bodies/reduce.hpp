@@ -168,6 +168,7 @@ LOCUS_FUNCTION void reduce_bucket(run_state& run, short bucket) {
     j.host_scratch =
         take_memory(run, runtime::find_device(cpu(0)), by.host_scratch_of_all_reduce(j));
   }
+  by.let_end_later(jobs.begin(), k);
   event_scope scope;
   if (run.seen.watchers & runtime::event_watchers)
     begin_collective(scope, run, transfer_kind::all_reduce, tensors, over,

@@ -28,6 +28,9 @@ inline namespace LOCUS_RUN_MODE {
   };
   for (step const& s : run.plan.steps) wait_for_all(s.where);
   for (transfer const& t : run.plan.transfers) wait_for_all(t.arrives);
+  for (pending_copy const& c : run.pending) try {
+      if (runtime::is_of_ranks(c.when)) runtime::synchronize(c.when);
+    } catch (std::exception const&) {}
 }
 
 /// A scope around work of queues: an exception leaves it after the queues have finished.

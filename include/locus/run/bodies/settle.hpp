@@ -24,8 +24,8 @@ LOCUS_FUNCTION void forget_in_flight(run_state& run, logical_device& d, byte_ran
 ///        not read it compute meanwhile; false: this value cannot stay pending
 LOCUS_FUNCTION bool leaves_beside(run_state& run, int v, int r, logical_device& d) {
   stamp const when = run.ready(v, r);
-  if (run.is_step(v) || !when.is_set() || d.is_host() || d.beside_user || runtime::guest)
-    return false;
+  if (run.is_step(v) || !when.is_set() || d.beside_user || runtime::guest) return false;
+  if (d.is_host() && !runtime::may_be_late) return false;
   if (run.transfer_of(v).how != transfer_kind::all_reduce) return false;
   byte_range const range = run.bytes_of(v, r);
   runtime::leave_arrival({&d, static_cast<char const*>(range.first), range.bytes, when});
