@@ -13,6 +13,7 @@ namespace detail {
 struct run_state;
 }
 namespace internal {
+struct host_reduction;
 struct reduction_job;
 struct collective_name;
 }  // namespace internal
@@ -29,11 +30,14 @@ struct rank_functions {
   ///        host memory
   void (*fold)(internal::reduction_job const& j, replica_terms const& terms, reduction_order order,
                internal::collective_name const& name);
+  /// means: as fold, of the values of a bucket; small ones travel as one array
+  void (*fold_bucket)(internal::host_reduction const* bucket, int n, reduction_order order,
+                      internal::collective_name const& name);
   /// means: a fold of so many bytes may end later: a thread carries it
   bool (*goes_beside)(std::int64_t bytes);
-  /// means: as fold, on that thread, in the order of the calls     returns: the end of the fold
-  stamp (*start_fold)(internal::reduction_job const& j, replica_terms const& terms,
-                      reduction_order order, internal::collective_name const& name);
+  /// means: as fold_bucket, on that thread, in the order of the calls     returns: its end
+  stamp (*start_bucket)(internal::host_reduction const* bucket, int n, reduction_order order,
+                        internal::collective_name const& name);
   /// means: counts the memory of a transfer between ranks
   void (*foresee)(locus::detail::run_state& run, transfer const& what);
   /// means: carries out a transfer between ranks

@@ -45,6 +45,12 @@ struct reduction_job {
   }
 };
 
+/// A reduction over ranks whose terms are in host memory: outs[0] gets the result.
+struct host_reduction {
+  reduction_job job;
+  replica_terms terms;
+};
+
 /// means: elements that one replica folds, and the address of the result
 struct segment {
   std::int64_t begin = 0, count = 0;
@@ -161,12 +167,14 @@ class replica_reducer {
   [[gnu::cold]] void all_reduce_in_segments(reduction_job* jobs, int n);
 
   // ---- through the host ----
-  /// the only term of this rank lies on the host: the ranks fold into its result
+  /// the only term of this rank lies on the host: the ranks fold it into its result
   bool folds_into_result() const {
     return t_.how == collective_algorithm::over_ranks && t_.count == 1 && t_.on[0]->is_host();
   }
-  [[gnu::cold]] void fold_into_result(reduction_job& j);
+  /// the terms in host memory; outs[0] = into, or scratch memory there
+  [[gnu::cold]] replica_terms terms_on_host(reduction_job const& j, void* into);
   [[gnu::cold]] void* fold_on_host(reduction_job const& j);
+  [[gnu::cold]] void all_reduce_on_host(reduction_job* jobs, int n);
   [[gnu::cold]] void send_back(reduction_job const& j, void const* sum);
 
   replica_topology const& t_;

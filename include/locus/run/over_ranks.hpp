@@ -26,8 +26,9 @@ LOCUS_FUNCTION bool exchange_between_ranks(run_state& run, transfer const& me, b
 
 inline constexpr runtime::rank_functions functions_over_ranks{begin_over_ranks,
                                                               internal::fold_over_ranks,
+                                                              internal::fold_bucket_over_ranks,
                                                               internal::goes_beside,
-                                                              internal::start_fold_over_ranks,
+                                                              internal::start_bucket_over_ranks,
                                                               foresee_between_ranks,
                                                               move_between_ranks,
                                                               exchange_between_ranks,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/ranks.hpp declares.
 #pragma once
-#include <cstring>  // memcpy
-#include <utility>  // exchange
-#include <vector>   // vector
+#include <algorithm>  // copy_n
+#include <cstring>    // memcpy
+#include <utility>    // exchange
+#include <vector>     // vector
 
 #include <locus/collective/rank_queue.hpp>   // queue_between_ranks
 #include <locus/collective/ranks.hpp>        // the declarations
@@ -299,6 +300,53 @@ LOCUS_FUNCTION void fold_in_a_chain(internal::reduction_job const& j, replica_te
       mine);
 }
 
+/// means: terms.outs[0] = the fold of the terms of all ranks, which have said that they begin
+LOCUS_FUNCTION void fold_announced(internal::reduction_job const& j, replica_terms const& terms,
+                                   reduction_order order, internal::rank_point const& mine) {
+  // a library's max and min may drop NaN
+  bool const chooses =
+      runtime::is_floating(j.type) && !(j.op == reduction::sum || j.op == reduction::product);
+  bool const adds = order == reduction_order::fast && runtime::ranks_by->all_reduce && !chooses &&
+                    terms.scaled == scaling::none && element_of(j.type) != element::other;
+  if (adds) {
+    if (terms.term_count > 1 || terms.terms[0] != terms.outs[0])
+      fold_segment(j, terms, 0, j.count, nullptr, terms.outs[0], false);
+    runtime::rank_failure const f = runtime::ranks_by->all_reduce(
+        terms.outs[0], j.count, element_of(j.type), j.op, internal::seconds_for_ranks());
+    if (f.code != runtime::rank_no_kernel) return internal::require_carried(f, mine);
+  }
+  fold_in_a_chain(j, terms, mine);
+}
+
+/// Reductions of few bytes as one, their values one behind the other, for each replica of this rank.
+struct joined_reductions {
+  internal::reduction_job job{};
+  replica_terms terms{};
+  std::vector<char> memory;
+
+  void join(std::vector<internal::host_reduction const*> const& all) {
+    job = all[0]->job, terms = all[0]->terms;  // those of a bucket have one type and one operation
+    job.count = 0;
+    for (internal::host_reduction const* one : all) job.count += one->job.count;
+    terms.count = job.count;
+    memory.resize(std::size_t(job.bytes() * terms.term_count));
+    char* next = memory.data();
+    for (int r = 0; r < terms.term_count; ++r) {
+      terms.terms[r] = next;
+      for (internal::host_reduction const* one : all)
+        next = std::copy_n(static_cast<char const*>(one->terms.terms[r]), one->job.bytes(), next);
+    }
+    terms.outs[0] = memory.data();
+  }
+  void part(std::vector<internal::host_reduction const*> const& all) const {
+    char const* next = memory.data();
+    for (internal::host_reduction const* one : all) {
+      std::copy_n(next, one->job.bytes(), static_cast<char*>(one->terms.outs[0]));
+      next += one->job.bytes();
+    }
+  }
+};
+
 }  // namespace locus::detail
 
 namespace locus::internal {
@@ -307,38 +355,45 @@ LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const&
                                     reduction_order order, collective_name const& name) {
   rank_point const mine = point_of(name.operation, j.bytes());
   meet_ranks(mine);
-  // a library's max and min may drop NaN
-  bool const chooses =
-      runtime::is_floating(j.type) && !(j.op == reduction::sum || j.op == reduction::product);
-  bool const adds = order == reduction_order::fast && runtime::ranks_by->all_reduce && !chooses &&
-                    terms.scaled == scaling::none &&
-                    locus::detail::element_of(j.type) != element::other;
-  if (adds) {
-    if (terms.term_count > 1 || terms.terms[0] != terms.outs[0])
-      locus::detail::fold_segment(j, terms, 0, j.count, nullptr, terms.outs[0], false);
-    runtime::rank_failure const f = runtime::ranks_by->all_reduce(
-        terms.outs[0], j.count, locus::detail::element_of(j.type), j.op, seconds_for_ranks());
-    if (f.code != runtime::rank_no_kernel) return require_carried(f, mine);
+  locus::detail::fold_announced(j, terms, order, mine);
+}
+
+LOCUS_FUNCTION void fold_bucket_over_ranks(host_reduction const* bucket, int n,
+                                           reduction_order order, collective_name const& name) {
+  std::vector<host_reduction const*> alone, together;
+  std::int64_t bytes = 0;
+  for (host_reduction const* one = bucket; one < bucket + n; ++one) {
+    bytes += one->job.bytes();
+    (one->job.bytes() < bytes_alone ? together : alone).push_back(one);
   }
-  locus::detail::fold_in_a_chain(j, terms, mine);
+  if (together.size() == 1) alone.push_back(together[0]), together.clear();
+  rank_point const mine = point_of(name.operation, bytes);
+  meet_ranks(mine);
+  for (host_reduction const* one : alone)
+    locus::detail::fold_announced(one->job, one->terms, order, mine);
+  if (together.empty()) return;
+  locus::detail::joined_reductions joined;
+  joined.join(together);
+  locus::detail::fold_announced(joined.job, joined.terms, order, mine);
+  joined.part(together);
 }
 
 LOCUS_FUNCTION bool goes_beside(std::int64_t bytes) {
-  constexpr std::int64_t least = 64 << 10;  // a thread wakes in the time of a smaller fold
   static int const said = runtime::overlap_said();
   if (said == 0 || !runtime::ranks_by->any_thread()) return false;
   runtime::has_own_processor = runtime::ranks_by->has_free_processor();
   if (said < 0 && !runtime::has_own_processor) return false;
-  if (bytes < least && !is_busy_between_ranks()) return false;
+  if (bytes < bytes_alone && !is_busy_between_ranks()) return false;
   return queue_between_ranks(), true;
 }
 
-LOCUS_FUNCTION stamp start_fold_over_ranks(reduction_job const& j, replica_terms const& terms,
-                                           reduction_order order, collective_name const& name) {
-  auto const fold = [j, terms, order, name, run = run_over_ranks] {
+LOCUS_FUNCTION stamp start_bucket_over_ranks(host_reduction const* bucket, int n,
+                                             reduction_order order, collective_name const& name) {
+  auto const fold = [all = std::vector<host_reduction>(bucket, bucket + n), order, name,
+                     run = run_over_ranks] {
     run_over_ranks = run;
-    runtime::running_scope const scope(&j.record);
-    fold_over_ranks(j, terms, order, name);
+    runtime::running_scope const scope(&all[0].job.record);
+    fold_bucket_over_ranks(all.data(), int(all.size()), order, name);
   };
   return {runtime::queue_of_ranks, queue_between_ranks().push(fold)};
 }

@@ -69,18 +69,8 @@ LOCUS_FUNCTION void replica_reducer::all_reduce(reduction_job* jobs, int n) {
       if (jobs[k].count > 0) fold_in_reach(jobs[k], jobs[k].outs, t_.count, 0);
     return;
   }
-  if (!t_.uses_nccl()) {
-    if (t_.has_nccl_among_ranks()) all_reduce_by_nccl(jobs, n);
-    for (int k = 0; k < n; ++k)
-      if (is_direct_over_ranks(jobs[k]))
-        continue;
-      else if (jobs[k].count > 0 && folds_into_result())
-        fold_into_result(jobs[k]);
-      else if (jobs[k].count > 0)
-        send_back(jobs[k], fold_on_host(jobs[k]));
-    return;
-  }
-  all_reduce_by_nccl(jobs, n);
+  if (t_.uses_nccl() || t_.has_nccl_among_ranks()) all_reduce_by_nccl(jobs, n);
+  if (!t_.uses_nccl()) all_reduce_on_host(jobs, n);
 }
 
 LOCUS_FUNCTION void* replica_reducer::reduce(reduction_job& j, int root, void* out) {
@@ -322,28 +312,15 @@ LOCUS_FUNCTION void replica_reducer::all_reduce_in_segments(reduction_job* jobs,
       if (jobs[k].count > 0) spread(jobs[k], p, false);
 }
 
-LOCUS_FUNCTION void replica_reducer::fold_into_result(reduction_job& j) {
-  step_record const record{j.record.number, j.record.name, cpu(0)};
-  runtime::running_scope const scope(&record);
-  replica_terms terms;
-  terms.term_count = terms.out_count = 1, terms.count = j.count;
-  terms.terms[0] = j.terms[0], terms.outs[0] = j.outs[0];
-  terms.scaled = j.scaled, terms.by = j.by;
-  if (ends_later_)
-    j.done[0] = runtime::over_ranks->start_fold(j, terms, t_.order, name_);
-  else
-    runtime::over_ranks->fold(j, terms, t_.order, name_);
-}
-
-LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j) {
+LOCUS_FUNCTION replica_terms replica_reducer::terms_on_host(reduction_job const& j, void* into) {
   logical_device& host = runtime::find_device(cpu(0));
   step_record const record{j.record.number, j.record.name, host.name};
   runtime::running_scope const scope(&record);
   char* next = static_cast<char*>(j.host_scratch);
   auto take = [&] { return std::exchange(next, next + round_up(j.bytes())); };
-  void* const sum = take();
   replica_terms terms;
-  terms.term_count = t_.count, terms.out_count = 1, terms.count = j.count, terms.outs[0] = sum;
+  terms.term_count = t_.count, terms.out_count = 1, terms.count = j.count;
+  terms.outs[0] = into ? into : take();
   terms.scaled = j.scaled, terms.by = j.by;
   stamp arrived[max_devices];
   for (int r = 0; r < t_.count; ++r) {
@@ -357,11 +334,39 @@ LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j) {
     terms.terms[r] = stage;
   }
   for (stamp const& a : arrived) runtime::synchronize(a);
+  return terms;
+}
+
+LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j) {
+  replica_terms const terms = terms_on_host(j, nullptr);
   if (t_.how == collective_algorithm::over_ranks)
     runtime::over_ranks->fold(j, terms, t_.order, name_);
   else
-    fold(host, j, terms);
-  return sum;
+    fold(runtime::find_device(cpu(0)), j, terms);
+  return terms.outs[0];
+}
+
+LOCUS_FUNCTION void replica_reducer::all_reduce_on_host(reduction_job* jobs, int n) {
+  bool const in_place = folds_into_result();
+  dynamic_array<host_reduction> bucket;
+  for (int k = 0; k < n; ++k) {
+    if (is_direct_over_ranks(jobs[k]) || jobs[k].count == 0) continue;
+    if (t_.how == collective_algorithm::over_ranks)
+      bucket.push({jobs[k], terms_on_host(jobs[k], in_place ? jobs[k].outs[0] : nullptr)});
+    else
+      send_back(jobs[k], fold_on_host(jobs[k]));
+  }
+  int const size = static_cast<int>(bucket.size());
+  if (size == 0) return;
+  if (!ends_later_) {
+    runtime::over_ranks->fold_bucket(&bucket[0], size, t_.order, name_);
+    for (host_reduction const& one : bucket)
+      if (!in_place) send_back(one.job, one.terms.outs[0]);
+    return;
+  }
+  stamp const end = runtime::over_ranks->start_bucket(&bucket[0], size, t_.order, name_);
+  for (int k = 0; k < n; ++k)
+    if (jobs[k].count > 0) jobs[k].done[0] = end;
 }
 
 LOCUS_FUNCTION void replica_reducer::send_back(reduction_job const& j, void const* sum) {
