@@ -34,6 +34,7 @@ struct rank_options {
   int cards = 0;                       // on which the GPUs of a rank lie; 0: each on its own
   void (*before)(int rank) = nullptr;  // runs in the process of a rank before it joins
   bool adds = true;                    // the carrier has an all_reduce of its own
+  bool takes_gpus = false;             // messages may lie in the memory of simulated GPUs
   double seconds = 60;                 // after which ranks that still run are killed
 };
 
@@ -45,6 +46,12 @@ struct rank_sockets {
   std::vector<int> to;  // [rank]
 };
 inline rank_sockets sockets;
+inline bool takes_gpus = false;
+
+/// means: a message may lie in the memory of a simulated GPU
+inline bool takes_memory_of(logical_device const& d) { return takes_gpus && d.is_simulated(); }
+/// means: the address at which this process reads what lies at p. Kernels alone read the memory of a simulated GPU
+inline void* reach(void* p) { return takes_gpus ? simulated::gpus().behind(p) : p; }
 
 /// One message under way: its length goes first.
 struct message_under_way {
@@ -54,7 +61,7 @@ struct message_under_way {
   bool is_over() const { return done == header + what.bytes; }
   char* next() {
     return done < header ? reinterpret_cast<char*>(&length) + done
-                         : static_cast<char*>(what.data) + (done - header);
+                         : static_cast<char*>(reach(what.data)) + (done - header);
   }
   std::size_t left() const {
     return static_cast<std::size_t>(done < header ? header - done : header + what.bytes - done);
@@ -150,9 +157,9 @@ inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element 
 }
 inline char const* host_of(int) { return "this computer"; }
 
-inline constexpr runtime::rank_carrier carrier_that_adds{exchange,   broadcast, all_gather,
-                                                         all_reduce, host_of,   "sockets"},
-    carrier_of_bytes{exchange, broadcast, all_gather, nullptr, host_of, "sockets"};
+inline constexpr runtime::rank_carrier carrier_that_adds{
+    exchange, broadcast, all_gather, all_reduce, host_of, "sockets", takes_memory_of},
+    carrier_of_bytes{exchange, broadcast, all_gather, nullptr, host_of, "sockets", takes_memory_of};
 
 /// means: the whole of a rank's process: joins the others, runs f, writes what it returned
 template <class F>
@@ -160,6 +167,7 @@ template <class F>
   rank_end end;
   try {
     if (options.before) options.before(sockets.rank);
+    takes_gpus = options.takes_gpus;
     std::optional<simulated_gpus> cards;
     int const gpus = options.gpus.empty() ? 0 : options.gpus[std::size_t(sockets.rank)];
     if (gpus > 0) cards.emplace(gpus, runtime::simulated_options{.cards = options.cards});

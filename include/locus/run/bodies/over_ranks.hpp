@@ -4,6 +4,8 @@
 #include <vector>  // vector
 
 #include <locus/collective/group.hpp>      // move_among_cards, communicators_for
+#include <locus/machine/card_scope.hpp>    // card_scope
+#include <locus/machine/stamps.hpp>        // mark, synchronize
 #include <locus/plan/halo.hpp>             // each_halo_part
 #include <locus/run/copy_value.hpp>        // copy_value, join_queues
 #include <locus/run/events.hpp>            // begin_collective
@@ -63,6 +65,14 @@ struct crossing_of_ranks {
   place const& cut() const { return to.is_sharded() ? to : from; }
   std::int64_t rows() const { return whole.extent[cut().axis]; }
   std::int64_t bytes_of_row() const { return rows() > 0 ? bytes() / rows() : 0; }
+  /// the axis of rows
+  int axis() const { return cut().is_sharded() ? cut().axis : 0; }
+  /// rows of a dense value are dense
+  bool lies_in_rows() const {
+    std::int64_t outside = 1;
+    for (int a = 0; a < axis(); ++a) outside *= whole.extent[a];
+    return outside == 1;
+  }
   /// the first row of this rank
   std::int64_t first_row() const { return cut().piece_begin(rows(), 0); }
   std::int64_t end_row() const { return cut().piece_begin(rows(), cut().local_count()); }
@@ -73,6 +83,65 @@ struct crossing_of_ranks {
     if (cut().is_sharded()) part.extent[cut().axis] = n;
     return dense_value(data, part, single(host.name), 0, layout);
   }
+  // ---- messages from and to the memory of GPUs, where the carrier takes it ----
+  std::vector<logical_device*> gpus_of_messages{};
+  /// the carrier reads or writes that value where it lies
+  bool is_direct(logical_device const& d, local_value const& value) const {
+    auto const* const by = runtime::ranks_by;
+    return !d.is_host() && by->takes_memory_of && by->takes_memory_of(d) && is_dense(value, rank);
+  }
+  bool is_direct(place const& where, local_value const& value) const {
+    return is_direct(runtime::find_device(where.at(0)), value);
+  }
+  /// no message of this rank is staged in host memory
+  bool halo_is_direct() const { return is_direct(from, run.value(me.from, 0)); }
+  bool scatter_is_direct() const {
+    if (runtime::this_rank.rank == 0)
+      return lies_in_rows() && is_direct(from, run.value(me.from, 0));
+    return to.local_count() == 1 && is_direct(to, run.value(v, 0));
+  }
+  bool gather_is_direct() const {
+    return from.local_count() == 1 && to.local_count() == 1 && lies_in_rows() &&
+           is_direct(from, run.value(me.from, 0)) && is_direct(to, run.value(v, 0));
+  }
+  /// means: the queues have ended what they do with the bytes of messages
+  void settle_messages() {
+    join_queues(run);
+    for (logical_device* const d : gpus_of_messages)
+      runtime::synchronize(runtime::mark(*d, queue_kind::compute));
+  }
+  /// the bytes of a value for a message: in place, or packed in host memory
+  void* to_send(copy_side const& source) {
+    if (is_direct(*source.on, *source.at)) {
+      if (source.number >= 0) wait_for(run, source.number, source.replica, *source.on);
+      gpus_of_messages.push_back(source.on);
+      return source.at->data;
+    }
+    shape part{rank, {}};
+    for (int a = 0; a < rank; ++a) part.extent[a] = source.at->extents[a];
+    local_layout layout;
+    local_value const packed = dense_value(take(size_of(*source.at, rank) * element_bytes), part,
+                                           single(host.name), 0, layout);
+    copy(on_host(&packed), source);
+    return packed.data;
+  }
+  /// room for a message: the value itself, or host memory that unpack_message() copies to it
+  void* to_receive(copy_side const& target) {
+    std::int64_t const n = size_of(*target.at, rank) * element_bytes;
+    if (!is_direct(*target.on, *target.at)) return take(n);
+    wait_for_readers(run, *target.on, queue_kind::compute, {target.at->data, n}, *target.on);
+    gpus_of_messages.push_back(target.on);
+    return target.at->data;
+  }
+  void unpack_message(void* data, copy_side const& target) {
+    if (data == target.at->data) return;
+    shape part{rank, {}};
+    for (int a = 0; a < rank; ++a) part.extent[a] = target.at->extents[a];
+    local_layout layout;
+    local_value const packed = dense_value(data, part, single(host.name), 0, layout);
+    copy(target, on_host(&packed));
+  }
+
   void* take(std::int64_t n) { return n > 0 ? run.memory.take_reserve(host, n) : nullptr; }
 
   void copy(copy_side const& target, copy_side const& source) {
@@ -154,15 +223,16 @@ struct crossing_of_ranks {
       if (r > 0 || !direct) copy(there(r, &run.value(v, r)), on_host(&all));
   }
 
-  /// where the rows of each rank begin, and a number in 16 bits of each rank
-  rows_of_ranks meet_rows(internal::rank_point mine, int say = 0) {
-    mine.said = first_row() * 0x10000 + say;
+  /// where the rows of each rank begin, and a number of each rank that is at most 0x10000
+  rows_of_ranks meet_rows(internal::rank_point mine, int say) {
+    constexpr std::int64_t wide = 0x20000;
+    mine.said = first_row() * wide + say;
     std::vector<internal::rank_point> all(std::size_t(runtime::this_rank.ranks));
     internal::meet_ranks(mine, all.data());
     rows_of_ranks met;
     for (internal::rank_point const& p : all) {
-      met.begins.push_back(p.said / 0x10000);
-      met.said.push_back(static_cast<int>(p.said % 0x10000));
+      met.begins.push_back(p.said / wide);
+      met.said.push_back(static_cast<int>(p.said % wide));
     }
     met.begins.push_back(rows());
     return met;
@@ -178,26 +248,27 @@ struct crossing_of_ranks {
     for (int q = 1; q < runtime::this_rank.ranks; ++q) {
       std::int64_t const begin = begins[std::size_t(q)], n = begins[std::size_t(q) + 1] - begin;
       if (n <= 0) continue;
-      local_layout layout, of_part;
-      local_value const block = block_at(take(n * bytes_of_row()), n, layout);
+      local_layout of_part;
       local_value const part =
           part_of(run.value(me.from, 0), rank, to.axis, begin, n, element_bytes, of_part);
-      copy(on_host(&block), here(0, &part));
-      messages.push_back({q, block.data, n * bytes_of_row(), true});
+      messages.push_back({q, to_send(here(0, &part)), n * bytes_of_row(), true});
       run.done.sent += n * bytes_of_row();
     }
-    join_queues(run);
+    settle_messages();
     carry(messages, mine);
   }
   void receive_rows(internal::rank_point const& mine) {
     std::int64_t const begin = first_row(), n = end_row() - begin;
-    local_layout layout, of_part;
+    bool const direct = scatter_is_direct();
+    void* const data = direct ? to_receive(there(0, &run.value(v, 0))) : take(n * bytes_of_row());
     std::vector<runtime::rank_message> messages;
-    local_value const block = block_at(take(n * bytes_of_row()), n, layout);
-    if (n > 0) messages.push_back({0, block.data, n * bytes_of_row(), false});
+    if (n > 0) messages.push_back({0, data, n * bytes_of_row(), false});
     run.done.received += n * bytes_of_row();
+    settle_messages();
     carry(messages, mine);
-    for (int r = 0; r < to.local_count(); ++r) {
+    local_layout layout, of_part;
+    local_value const block = block_at(data, n, layout);
+    for (int r = 0; r < to.local_count() && !direct; ++r) {
       local_value const part = part_of(block, rank, to.axis, to.piece_begin(rows(), r) - begin,
                                        to.piece_size(rows(), r), element_bytes, of_part);
       copy(there(r, &run.value(v, r)), on_host(&part));
@@ -220,6 +291,32 @@ struct crossing_of_ranks {
       if (std::int64_t const n = begins[q + 1] - begins[q]; n > 0)
         unpack(all + begins[q] * bytes_of_row(), begins[q], n);
     join_queues(run);
+  }
+
+  /// the pieces of all ranks, each on one GPU, to one GPU of each rank, by messages
+  void gather_directly(std::vector<std::int64_t> const& begins) {
+    internal::rank_point const& mine = internal::point_now();
+    move_here();
+    std::vector<runtime::rank_message> messages;
+    auto const bytes_of_rank = [&](int q) {
+      return (begins[std::size_t(q) + 1] - begins[std::size_t(q)]) * bytes_of_row();
+    };
+    int const own_rank = runtime::this_rank.rank;
+    void* const own = to_send(here(0, &run.value(me.from, 0)));
+    for (int q = 0; q < runtime::this_rank.ranks; ++q) {
+      if (q == own_rank) continue;
+      if (bytes_of_rank(own_rank) > 0) messages.push_back({q, own, bytes_of_rank(own_rank), true});
+      if (bytes_of_rank(q) == 0) continue;
+      local_layout layout;
+      local_value const part =
+          part_of(run.value(v, 0), rank, axis(), begins[std::size_t(q)],
+                  begins[std::size_t(q) + 1] - begins[std::size_t(q)], element_bytes, layout);
+      messages.push_back({q, to_receive(there(0, &part)), bytes_of_rank(q), false});
+    }
+    run.done.sent += bytes_of_rank(own_rank),
+        run.done.received += bytes() - bytes_of_rank(own_rank);
+    settle_messages();
+    carry(messages, mine);
   }
 
   /// counts the copies of the value of rank 0 to the devices of this rank
@@ -253,36 +350,41 @@ struct crossing_of_ranks {
           if (receives == sends) return;
           std::int64_t const n = p.rows * bytes_of_row();
           if (n == 0) return;
-          void* const block = take(n);
-          local_layout layout, of_part;
+          local_layout layout;
           if (receives) {
-            messages.push_back({rank_of(p.first), block, n, false});
-            arriving.push_back(p), blocks.push_back(block);
+            local_value const margin = margin_of(p, layout);
+            blocks.push_back(to_receive(margin_side(p, &margin)));
+            messages.push_back({rank_of(p.first), blocks.back(), n, false});
+            arriving.push_back(p);
             run.done.received += n;
             return;
           }
-          local_value const packed = block_at(block, p.rows, layout);
           local_value const source =
               part_of(run.value(me.from, p.from), rank, from.axis,
-                      p.first - from.piece_begin(rows(), p.from), p.rows, element_bytes, of_part);
-          copy(on_host(&packed), {&runtime::find_device(from.at(p.from)), &source});
-          messages.push_back({rank_of(from.piece_begin(rows(), p.to)), block, n, true});
+                      p.first - from.piece_begin(rows(), p.from), p.rows, element_bytes, layout);
+          void* const data = to_send({&runtime::find_device(from.at(p.from)), &source});
+          messages.push_back({rank_of(from.piece_begin(rows(), p.to)), data, n, true});
           run.done.sent += n;
         });
-    join_queues(run);
+    settle_messages();
     carry(messages, mine);
     for (std::size_t k = 0; k < arriving.size(); ++k) {
-      internal::halo_part const& p = arriving[k];
-      local_layout layout, of_part;
-      local_value const packed = block_at(blocks[k], p.rows, layout);
-      local_value const margin =
-          part_of(run.value(me.from, p.to), rank, from.axis, p.at, p.rows, element_bytes, of_part);
-      copy({&runtime::find_device(from.at(p.to)), &margin, v, p.to}, on_host(&packed));
+      local_layout layout;
+      local_value const margin = margin_of(arriving[k], layout);
+      unpack_message(blocks[k], margin_side(arriving[k], &margin));
     }
+  }
+  local_value margin_of(internal::halo_part const& p, local_layout& layout) const {
+    return part_of(run.value(me.from, p.to), rank, from.axis, p.at, p.rows, element_bytes, layout);
+  }
+  copy_side margin_side(internal::halo_part const& p, local_value const* margin) const {
+    return {&runtime::find_device(from.at(p.to)), margin, v, p.to};
   }
 
   void carry(std::vector<runtime::rank_message> const& messages, internal::rank_point const& mine) {
     if (messages.empty()) return;
+    logical_device const* const gpu = gpus_of_messages.empty() ? nullptr : gpus_of_messages[0];
+    runtime::card_scope const current(gpu && gpu->is_card() ? gpu->card : -1);
     internal::require_carried(runtime::ranks_by->exchange(messages.data(), int(messages.size()),
                                                           internal::seconds_for_ranks()),
                               mine);
@@ -305,14 +407,6 @@ struct crossing_of_cards : crossing_of_ranks {
   crossing_of_cards(run_state& r, transfer const& t, replica_topology const& cards)
       : crossing_of_ranks{r, t}, on(cards) {}
 
-  /// the axis of rows
-  int axis() const { return cut().is_sharded() ? cut().axis : 0; }
-  /// rows of a dense value are dense
-  bool lies_in_rows() const {
-    std::int64_t outside = 1;
-    for (int a = 0; a < axis(); ++a) outside *= whole.extent[a];
-    return outside == 1;
-  }
   bool pieces_are_equal() const {
     for (int g = 1; g < from.global_count(); ++g)
       if (size_of_piece(g) != size_of_piece(0)) return false;
@@ -570,22 +664,37 @@ LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me) {
     if (me.how == transfer_kind::halo) return;
     if (!on_one || k.say() != 0) return k.foresee();
   }
-  if (me.how != transfer_kind::halo) return run.memory.will_need(c.host, c.bytes());
-  internal::each_halo_part(c.rows(), c.from, me.outside, me.before, me.behind,
-                           [&](internal::halo_part const& p) {
-                             if (c.from.has_piece(p.to) != c.from.has_piece(p.from))
-                               run.memory.will_need(c.host, p.rows * c.bytes_of_row());
-                           });
+  if (me.how == transfer_kind::halo) {
+    if (c.halo_is_direct()) return;
+    internal::each_halo_part(c.rows(), c.from, me.outside, me.before, me.behind,
+                             [&](internal::halo_part const& p) {
+                               if (c.from.has_piece(p.to) != c.from.has_piece(p.from))
+                                 run.memory.will_need(c.host, p.rows * c.bytes_of_row());
+                             });
+    return;
+  }
+  bool const direct =
+      gathers ? c.gather_is_direct() : me.how == transfer_kind::scatter && c.scatter_is_direct();
+  if (!direct) run.memory.will_need(c.host, c.bytes());
 }
 
+/// The carrier of a transfer between ranks.
+enum class carried_by : unsigned char { carrier, carrier_on_gpus, nccl };
+
 /// means: the event of a transfer between ranks begins
-LOCUS_FUNCTION void announce(event_scope& scope, crossing_of_ranks const& c,
-                             replica_topology const* by_nccl) {
+LOCUS_FUNCTION void announce(event_scope& scope, crossing_of_ranks const& c, carried_by by,
+                             replica_topology const& on) {
   if (!(c.run.seen.watchers & runtime::event_watchers)) return;
-  begin_collective(scope, c.run, c.me.how, 1, c.cut().is_sharded() ? c.cut() : c.to,
-                   by_nccl ? "NCCL of all ranks" : runtime::ranks_by->name, c.bytes(),
-                   by_nccl ? *by_nccl->on[0] : c.host,
-                   by_nccl ? queue_kind::communication : queue_kind::compute);
+  message text;
+  if (by == carried_by::nccl)
+    text << "NCCL of all ranks";
+  else
+    text << std::string_view(runtime::ranks_by->name)
+         << (by == carried_by::carrier ? "" : ", in the memory of GPUs");
+  bool const nccl = by == carried_by::nccl;
+  begin_collective(scope, c.run, c.me.how, 1, c.cut().is_sharded() ? c.cut() : c.to, text.view(),
+                   c.bytes(), nccl ? *on.on[0] : c.host,
+                   nccl ? queue_kind::communication : queue_kind::compute);
 }
 
 LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me) {
@@ -593,38 +702,54 @@ LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me) {
   replica_topology const on = look_at(c.over().devices, run.chosen);
   crossing_of_cards k{run, me, on};
   event_scope scope;
-  bool const joins = joins_cards(on);
+  bool const joins = joins_cards(on), scatters = me.how == transfer_kind::scatter;
+  carried_by by = joins ? carried_by::nccl : carried_by::carrier;
   if (me.how == transfer_kind::broadcast) {
-    announce(scope, c, joins ? &on : nullptr);
+    announce(scope, c, by, on);
     return joins ? k.broadcast() : c.broadcast();
   }
   if (joins && me.how == transfer_kind::all_gather) {
-    announce(scope, c, &on);
+    announce(scope, c, by, on);
     return k.all_gather();
   }
-  if (!joins) announce(scope, c, nullptr);
+  // the ranks decide when they meet, unless this rank has one way alone
+  bool const direct = scatters ? c.scatter_is_direct() : c.gather_is_direct();
+  if (!joins && !direct) announce(scope, c, by, on);
+  constexpr int says_direct = 0x10000;
   rows_of_ranks const met =
-      c.meet_rows(internal::point_of(name_of(me.how), c.bytes()), joins ? k.say() : 0);
-  bool by_nccl = joins;
-  for (int const said : met.said) by_nccl = by_nccl && said != 0;
-  if (joins) announce(scope, c, by_nccl ? &on : nullptr);
-  bool const scatters = me.how == transfer_kind::scatter;
-  if (by_nccl) return scatters ? k.scatter(met) : k.gather(met);
-  scatters ? c.scatter(met.begins) : c.gather(met.begins);
+      c.meet_rows(internal::point_of(name_of(me.how), c.bytes()), joins    ? k.say()
+                                                                  : direct ? says_direct
+                                                                           : 0);
+  bool nccl = joins, all_direct = direct;
+  for (int const said : met.said) {
+    nccl = nccl && said != 0 && said != says_direct;
+    all_direct = all_direct && said == says_direct;
+  }
+  by = nccl                                 ? carried_by::nccl
+       : all_direct || (scatters && direct) ? carried_by::carrier_on_gpus
+                                            : carried_by::carrier;
+  if (joins || direct) announce(scope, c, by, on);
+  if (nccl) return scatters ? k.scatter(met) : k.gather(met);
+  if (scatters) return c.scatter(met.begins);
+  all_direct ? c.gather_directly(met.begins) : c.gather(met.begins);
 }
 
 LOCUS_FUNCTION bool exchange_between_ranks(run_state& run, transfer const& me, bool valid) {
   crossing_of_ranks c{run, me};
   replica_topology const on = look_at(c.from.devices, run.chosen);
-  bool const by_nccl = joins_cards(on);
+  bool const nccl = joins_cards(on);
   event_scope scope;
-  announce(scope, c, by_nccl ? &on : nullptr);
+  announce(scope, c,
+           nccl                 ? carried_by::nccl
+           : c.halo_is_direct() ? carried_by::carrier_on_gpus
+                                : carried_by::carrier,
+           on);
   rows_of_ranks const met =
-      c.meet_rows(internal::point_of(by_nccl ? "halo by NCCL" : "halo", c.bytes()), valid);
+      c.meet_rows(internal::point_of(nccl ? "halo by NCCL" : "halo", c.bytes()), valid);
   bool all_valid = true;
   for (int const said : met.said) all_valid = all_valid && said != 0;
   if (all_valid) return true;
-  if (by_nccl)
+  if (nccl)
     crossing_of_cards{run, me, on}.exchange_rows();
   else
     c.exchange_rows(met.begins);
