@@ -6,6 +6,7 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -27,10 +28,12 @@
 #include <locus/core/clock.hpp>               // seconds_now
 #include <locus/run/join_ranks.hpp>           // join_ranks
 #include <locus/runtime/blocking_caller.hpp>  // blocking_caller
+#include <locus/runtime/device_table.hpp>     // logical_device
 #include <locus/runtime/processors.hpp>       // count_processors
 #include <locus/runtime/rank_queue.hpp>       // has_time
 #include <locus/runtime/signals.hpp>          // without_signals
 #include <locus/runtime/threads.hpp>          // thread_limit
+#include <locus/runtime/variables.hpp>        // mpi_memory_said
 
 namespace locus::mpi {
 
@@ -57,9 +60,10 @@ struct letter_heard {
 struct world_state {
   MPI_Comm comm = MPI_COMM_NULL, questions = MPI_COMM_NULL;
   int rank = 0, ranks = 1, local_rank = 0, local_ranks = 1;
-  int processors = 1;       // of this rank
-  bool one_thread = false;  // only the thread that made the world may call MPI
-  bool any_thread = false;  // several threads may call MPI at once
+  int processors = 1;             // of this rank
+  bool one_thread = false;        // only the thread that made the world may call MPI
+  bool any_thread = false;        // several threads may call MPI at once
+  bool takes_gpu_memory = false;  // messages may lie in the memory of CUDA's GPUs
   std::unique_ptr<runtime::blocking_caller> blocking;  // made for the first large message
   pthread_t thread{};
   bool busy = false;                // a thread is in a function of the carrier
@@ -239,8 +243,12 @@ inline runtime::rank_failure exchange(runtime::rank_message const* all, int coun
                  ? MPI_Isend(first, n, MPI_BYTE, all[k].peer, tag, state.comm, &requests.back())
                  : MPI_Irecv(first, n, MPI_BYTE, all[k].peer, tag, state.comm, &requests.back());
     });
-  if (code != MPI_SUCCESS) return failure_of(code);
-  return wait_for(requests, seconds);
+  runtime::rank_failure f = code == MPI_SUCCESS ? wait_for(requests, seconds) : failure_of(code);
+  if (f.code == runtime::rank_failed && state.takes_gpu_memory) {
+    state.error += "; LOCUS_MPI_GPU_MEMORY=0 keeps messages in host memory";
+    f.more = state.error.c_str();
+  }
+  return f;
 }
 
 inline runtime::rank_failure broadcast(void* data, std::int64_t bytes, int root, double seconds) {
@@ -340,6 +348,23 @@ inline char const* host_of(int rank) {
   return rank < int(state.hosts.size()) ? state.hosts[std::size_t(rank)].c_str() : "?";
 }
 
+/// means: MPI says that it takes the memory of CUDA's GPUs. Open MPI and MVAPICH have a function of
+///        their own for that, and MPICH has another
+inline bool says_it_takes_gpu_memory() {
+#ifdef MPIX_GPU_SUPPORT_CUDA
+  int takes = 0;
+  return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &takes) == MPI_SUCCESS && takes != 0;
+#else
+  void* const ask = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+  return ask && reinterpret_cast<int (*)()>(ask)() == 1;
+#endif
+}
+// of Open MPI's functions, those that send, receive and block take such memory, and collectives of requests
+// do not: messages alone lie there
+inline bool takes_memory_of(logical_device const& d) {
+  return state.takes_gpu_memory && d.is_card();
+}
+
 /// A function of the carrier, for one thread at a time: collectives of two threads would mix.
 template <auto F>
 struct by_one_thread;
@@ -366,7 +391,8 @@ inline constexpr runtime::rank_carrier carrier{by_one_thread<exchange>::call,
                                                host_of,
                                                any_thread,
                                                has_free_processor,
-                                               "MPI"};
+                                               "MPI",
+                                               takes_memory_of};
 
 [[noreturn]] inline void refuse(std::string_view why) {
   message text;
@@ -412,6 +438,8 @@ inline void require_mpi() {
            "MPI_THREAD_MULTIPLE");
   state.one_thread = level < MPI_THREAD_SERIALIZED, state.thread = pthread_self();
   state.any_thread = level == MPI_THREAD_MULTIPLE;
+  int const said = runtime::mpi_memory_said();
+  state.takes_gpu_memory = said >= 0 ? said == 1 : says_it_takes_gpu_memory();
 }
 
 /// means: ends this process, unless the object ends in time: MPI_Init_thread has no deadline, and
@@ -533,6 +561,9 @@ class world {
   /// the number of this rank among those of its host
   int local_rank() const { return detail::state.local_rank; }
   std::string_view host() const { return detail::state.hosts[std::size_t(rank())]; }
+  /// MPI reads and writes the memory of GPUs: rows of halos, scatters and gathers that NCCL does not
+  /// carry need no copies in host memory. LOCUS_MPI_GPU_MEMORY=0 or 1 decides in place of MPI
+  bool takes_gpu_memory() const { return detail::state.takes_gpu_memory; }
   /// the replicas of Ranks<AllGpus> on all ranks
   int replicas() const { return runtime::place_now(Ranks<AllGpus>::value).global_count(); }
 

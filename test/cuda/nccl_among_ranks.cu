@@ -36,17 +36,17 @@ void sums(doubles& out) {
   put(out, to<Mirrored<List>>(sum<0>(x))), put(out, to<Mirrored<List>>(max<0>(x)));
   if (sizeof(T) > 2) put(out, to<Mirrored<List>>(sum(x)));
 }
-template <class List>
+template <class List, class One>
 doubles numbers_of() {
   doubles out;
   sums<double, List>(out), sums<float, List>(out), sums<std::int32_t, List>(out);
   sums<half, List>(out), sums<bfloat16, List>(out);
-  stencil<List>(out), training<List>(out);
+  stencil<List>(out), training<List>(out), moves<List, One>(out);
   return out;
 }
 /// the numbers, then 1 if NCCL has joined the ranks, then what the PTX machine found
 doubles by_nccl() {
-  doubles out = numbers_of<Ranks<AllGpus>>();
+  doubles out = numbers_of<Ranks<AllGpus>, GpuDevice<0>>();
   bool joined = false;
   for (detail::communicator_set* s : detail::communicators().sets)
     joined = joined || (s->joins_processes() && s->tried && !s->is_broken());
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
     std::puts("skipped: no GPU, or no NCCL, is here");
     return 77;
   }
-  auto const right = testing::on_ranks(1, numbers_of<CpuDevice>, {.seconds = 200});
+  auto const right = testing::on_ranks(1, numbers_of<CpuDevice, CpuDevice>, {.seconds = 200});
   check(right[0].is_good(), "one process: " + right[0].error);
   if (argc > 1) {
     compare(argc - 1, right[0].numbers);

@@ -67,6 +67,7 @@ void variables(std::string_view bytes) {
                                         "LOCUS_NVTX",
                                         "LOCUS_CHECK_RANKS",
                                         "LOCUS_OVERLAP_RANKS",
+                                        "LOCUS_MPI_GPU_MEMORY",
                                         "LOCUS_FORCE_GPU_ALLOW_GROWTH",
                                         "TF_FORCE_GPU_ALLOW_GROWTH",
                                         "CUDA_VISIBLE_DEVICES",

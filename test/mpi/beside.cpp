@@ -2,6 +2,7 @@
 // A program with MPI of its own: its last rank writes frames, and the others are the ranks of locus
 // on a part of a split. Its own messages go on beside those of locus.
 #include <cmath>     // abs
+#include <cstdlib>   // getenv
 #include <iostream>  // cout
 #include <vector>    // vector
 
@@ -11,6 +12,9 @@
 #include <locus/tensor/ranks.hpp>
 
 using namespace locus;
+
+/// in place of Open MPI's function, which says 0 where it is built without CUDA
+extern "C" int MPIX_Query_cuda_support() { return std::getenv("MPI_TAKES_GPU_MEMORY") ? 1 : 0; }
 
 namespace {
 
@@ -50,6 +54,8 @@ int write_frames(int solvers) {
 
 void solve(MPI_Comm solvers, int writer) {
   mpi::world const world(solvers);  // solvers stays the program's
+  if (world.rank() == 0)
+    std::cout << (world.takes_gpu_memory() ? "memory of GPUs, too" : "host memory") << std::endl;
   Tensor<double, Dextents<1>, Rows> field(zeros<double>(dextents<1>(n)));
   std::int64_t const first = ranks::first_row(field);
   Tensor<double, Dextents<1>> mine = ranks::rows(field);

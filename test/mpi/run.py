@@ -140,6 +140,13 @@ def beside(mpirun, program):
         if 'DIFFER' in run.text:
             faults.append('sums differ')
         report(f'messages of a program beside {ranks - 1} ranks', run, faults)
+    asks = {'MPI_TAKES_GPU_MEMORY': '1'}  # what Open MPI says; a variable decides in its place
+    version = subprocess.run([mpirun, '--version'], stdout=subprocess.PIPE, text=True).stdout
+    for variables, takes in (({}, False), (asks, 'Open MPI' in version), ({'LOCUS_MPI_GPU_MEMORY': '1'}, True),
+                             ({**asks, 'LOCUS_MPI_GPU_MEMORY': '0'}, False)):
+        run = Run(mpirun, 2, [program], **variables)
+        line = '^memory of GPUs, too$' if takes else '^host memory$'
+        report(f'what MPI takes, with {variables}', run, faults_of(run, run.end(60), True, {line: 1}))
 
 
 def place(at):

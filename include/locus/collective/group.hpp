@@ -10,9 +10,17 @@ LOCUS_COLD_BEGIN
 
 namespace locus::detail {
 
-enum class request_kind : unsigned char { all_reduce, reduce, broadcast, send, receive };
+enum class request_kind : unsigned char {
+  all_reduce,
+  reduce,
+  broadcast,
+  all_gather,
+  send,
+  receive
+};
 constexpr std::string_view request_name(request_kind k) {
-  constexpr std::string_view names[] = {"all_reduce", "reduce", "broadcast", "send", "receive"};
+  constexpr std::string_view names[] = {"all_reduce", "reduce", "broadcast",
+                                        "all_gather", "send",   "receive"};
   return names[static_cast<int>(k)];
 }
 
@@ -25,7 +33,7 @@ struct nccl_request {
   std::int64_t count = 0;
   runtime::nccl_type type = runtime::nccl_type::uint8;
   int op = 0,
-      peer = 0;  // of a send or a receive the other rank, as NCCL counts; of a reduce the root
+      peer = 0;  // of a send or a receive the other rank, as NCCL counts; else the root
 };
 
 class nccl_group {
@@ -37,10 +45,14 @@ class nccl_group {
     if (r.count > 0) requests_.push(r);
   }
   void send(int from, int to, void const* data, std::int64_t bytes) {
-    add({request_kind::send, from, data, nullptr, bytes, runtime::nccl_type::uint8, 0, to});
+    move(request_kind::send, from, to, data, nullptr, bytes);
   }
   void receive(int at, int from, void* data, std::int64_t bytes) {
-    add({request_kind::receive, at, nullptr, data, bytes, runtime::nccl_type::uint8, 0, from});
+    move(request_kind::receive, at, from, nullptr, data, bytes);
+  }
+  /// means: adds a request that moves bytes
+  void move(request_kind what, int rank, int peer, void const* from, void* to, std::int64_t bytes) {
+    add({what, rank, from, to, bytes, runtime::nccl_type::uint8, 0, peer});
   }
   bool is_empty() const { return requests_.empty(); }
 
@@ -98,18 +110,22 @@ namespace locus::internal {
 LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
                                                    collective_name const& name);
 
-/// A message of a replica of this process to or from a card of any process.
+enum class card_move : unsigned char { send, receive, broadcast, all_gather };
+/// The part of a replica of this process in a move of bytes among the cards of all processes.
 struct card_message {
-  int replica = 0, peer = 0;  // peer: the number of its card in NCCL
-  void* data = nullptr;
-  std::int64_t bytes = 0;
-  bool is_sent = false;
+  card_move how{};
+  int replica = 0,
+      peer = 0;  // peer: the number in NCCL of the other card, or of the one that broadcasts
+  void const* from = nullptr;
+  void* to = nullptr;
+  std::int64_t bytes = 0;  // of `from`
 };
 /// means: NCCL carries all messages on the communication queues, after the work that the compute
-///        queues have; done[r]: when those of replica r have arrived and are gone
+///        queues have; done[r]: when those of replica r have arrived and are gone. Broadcasts and
+///        all-gathers are those of all replicas, in one order
 /// fails: collective_error
-LOCUS_FUNCTION void exchange_among_cards(replica_topology const& t, collective_name const& name,
-                                         dynamic_array<card_message> const& all, stamp* done);
+LOCUS_FUNCTION void move_among_cards(replica_topology const& t, collective_name const& name,
+                                     dynamic_array<card_message> const& all, stamp* done);
 
 }  // namespace locus::internal
 

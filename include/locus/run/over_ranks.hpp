@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transfers of a run between the ranks of a program. Values cross in host memory: packed by the
-// rank that has them, carried, unpacked by the ranks that need them. Only a program with a carrier
-// includes this header.
+// The transfers of a run between the ranks of a program. NCCL carries values between the cards of all
+// ranks; others cross in host memory: packed by the rank that has them, carried, unpacked by the ranks
+// that need them. Only a program with a carrier includes this header.
 #pragma once
 #include <locus/collective/ranks.hpp>  // fold_over_ranks
 #include <locus/core/macros.hpp>       // LOCUS_RUN_MODE, LOCUS_COLD_BEGIN, LOCUS_FUNCTION
@@ -15,7 +15,7 @@ inline namespace LOCUS_RUN_MODE {
 
 /// means: the collectives that follow belong to this run: messages name its statement
 LOCUS_FUNCTION void begin_over_ranks(run_state const& run);
-/// means: counts the host memory of a transfer between ranks
+/// means: counts the memory of a transfer between ranks
 LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me);
 /// means: broadcast and scatter: the value of rank 0 to all ranks; gather and all_gather: the pieces
 ///        of all ranks to every rank

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // All functions that carry bytes between the ranks of a program, as one table: MPI (locus/mpi.hpp),
-// or a simulation for tests. The bytes are in host memory.
+// or a simulation for tests. The bytes are in host memory, and those of messages perhaps on a GPU.
 #pragma once
 #include <cstdint>  // int64_t
 
 #include <locus/core/macros.hpp>    // LOCUS_SHARED_STATE
 #include <locus/device/device.hpp>  // reduction
 #include <locus/shape/element.hpp>  // element
+
+namespace locus {
+struct logical_device;
+}
 
 namespace locus::runtime {
 
@@ -54,6 +58,9 @@ struct rank_carrier {
   /// this rank has a processor that no loop of locus uses
   bool (*has_free_processor)();
   char const* name;  // "MPI"
+  /// messages of `exchange` may lie in the memory of this GPU, whose queues have no work with the bytes;
+  /// null: they lie in host memory
+  bool (*takes_memory_of)(logical_device const& gpu) = nullptr;
 };
 
 /// The carrier of this program; null: it is one rank.

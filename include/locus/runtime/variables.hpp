@@ -31,6 +31,8 @@ LOCUS_FUNCTION char const* cudnn_said();
 inline bool checks_ranks() { return number_from_environment("LOCUS_CHECK_RANKS", 0, 1, 1) == 1; }
 /// 0 or 1; -1: the rank decides
 inline int overlap_said() { return number_from_environment("LOCUS_OVERLAP_RANKS", 0, 1, -1); }
+/// -1: MPI says itself whether it takes the memory of GPUs
+inline int mpi_memory_said() { return number_from_environment("LOCUS_MPI_GPU_MEMORY", 0, 1, -1); }
 inline int ranges_said() { return number_from_environment("LOCUS_NVTX", 0, 1, 0); }
 
 /// fails: configuration_error, for the first variable with an invalid value

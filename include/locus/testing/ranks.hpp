@@ -34,6 +34,7 @@ struct rank_options {
   int cards = 0;                       // on which the GPUs of a rank lie; 0: each on its own
   void (*before)(int rank) = nullptr;  // runs in the process of a rank before it joins
   bool adds = true;                    // the carrier has an all_reduce of its own
+  bool takes_gpus = false;             // messages may lie in the memory of simulated GPUs
   double seconds = 60;                 // after which ranks that still run are killed
   double delay = 0;                    // of each all-reduce of the carrier, in seconds
 };
@@ -47,6 +48,12 @@ struct rank_sockets {
 };
 inline rank_sockets sockets;
 inline double delay_of_all_reduce = 0;  // units: seconds
+inline bool takes_gpus = false;
+
+/// means: a message may lie in the memory of a simulated GPU
+inline bool takes_memory_of(logical_device const& d) { return takes_gpus && d.is_simulated(); }
+/// means: the address at which this process reads what lies at p. Kernels alone read the memory of a simulated GPU
+inline void* reach(void* p) { return takes_gpus ? simulated::gpus().behind(p) : p; }
 
 /// One message under way: its length goes first.
 struct message_under_way {
@@ -56,7 +63,7 @@ struct message_under_way {
   bool is_over() const { return done == header + what.bytes; }
   char* next() {
     return done < header ? reinterpret_cast<char*>(&length) + done
-                         : static_cast<char*>(what.data) + (done - header);
+                         : static_cast<char*>(reach(what.data)) + (done - header);
   }
   std::size_t left() const {
     return static_cast<std::size_t>(done < header ? header - done : header + what.bytes - done);
@@ -155,11 +162,11 @@ inline char const* host_of(int) { return "this computer"; }
 inline bool any_thread() { return true; }
 inline bool has_free_processor() { return false; }
 
-inline constexpr runtime::rank_carrier carrier_that_adds{exchange,           broadcast, all_gather,
-                                                         all_reduce,         host_of,   any_thread,
-                                                         has_free_processor, "sockets"},
-    carrier_of_bytes{exchange, broadcast,  all_gather,         nullptr,
-                     host_of,  any_thread, has_free_processor, "sockets"};
+inline constexpr runtime::rank_carrier carrier_that_adds{
+    exchange,   broadcast,          all_gather, all_reduce,     host_of,
+    any_thread, has_free_processor, "sockets",  takes_memory_of},
+    carrier_of_bytes{exchange,   broadcast,          all_gather, nullptr,        host_of,
+                     any_thread, has_free_processor, "sockets",  takes_memory_of};
 
 /// means: the whole of a rank's process: joins the others, runs f, writes what it returned
 template <class F>
@@ -168,6 +175,7 @@ template <class F>
   try {
     delay_of_all_reduce = options.delay;
     if (options.before) options.before(sockets.rank);
+    takes_gpus = options.takes_gpus;
     std::optional<simulated_gpus> cards;
     int const gpus = options.gpus.empty() ? 0 : options.gpus[std::size_t(sockets.rank)];
     if (gpus > 0) cards.emplace(gpus, runtime::simulated_options{.cards = options.cards});

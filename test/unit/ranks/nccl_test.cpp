@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL among the cards of all ranks: it carries the all-reduces that it computes, with the sums of
 // one process; where a rank has no card, other settings or another order, the host carries them.
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 
 #include <locus/collective/cards_of_ranks.hpp>
@@ -9,6 +11,7 @@
 #include <locus/tensor/ranks.hpp>
 #include <locus/training.hpp>
 
+#include "../../rank_programs.hpp"
 #include "on_ranks.hpp"
 
 using namespace rank_tests;
@@ -113,6 +116,12 @@ void check_sums(doubles const& got, doubles const& want) {
     CHECK((got[i] == want[i] || std::abs(got[i] - want[i]) <= 4e-16 * std::abs(want[i])));
   }
 }
+template <class List, class One>
+doubles moves() {
+  doubles out;
+  rank_programs::moves<List, One>(out);
+  return out;
+}
 doubles of_one_process() { return good_ends({0}, all_sums)[0].numbers; }
 
 }  // namespace
@@ -203,6 +212,127 @@ TEST_CASE("rows of halos go from card to card by NCCL") {
     }
 }
 
+TEST_CASE("values go from card to card by NCCL, with the bits of one process") {
+  auto const one = good_ends({0}, moves<CpuDevice, CpuDevice>)[0].numbers;
+  REQUIRE(one.size() > 5000);
+  auto const check = [&](std::vector<int> const& layout, int cards = 0) {
+    for (testing::rank_end const& e : good_ends(layout, moves<over_all, GpuDevice<0>>, cards)) {
+      INFO(written(layout));
+      CHECK(e.numbers == one);
+    }
+  };
+  for (auto const& layout :
+       {std::vector<int>{1, 1}, {2, 2}, {1, 3}, {2, 1, 1}, {1, 1, 1, 1}, {3, 1, 2, 2}})
+    check(layout);
+  check({4, 2}, 2), check({2, 0, 1});  // by the host
+}
+
+TEST_CASE("each move is a call of NCCL on the cards that it concerns, and counts what it counts by "
+          "the host") {
+  constexpr int ranks = 3;
+  std::vector<int> const layout{2, 1, 1};
+  struct moved {
+    int broadcasts, all_gathers, sends, receives;
+  };
+  for (std::int64_t const n : {24, 23, 2}) {
+    auto const job = [n] {
+      Tensor<float, Dextents<2>, GpuDevice<0>> a(uniform<float>(dextents<2>(n, 5), seed{1}));
+      Tensor<float, Dextents<2>, GpuDevice<0>> b(a);
+      Tensor<float, Dextents<2>, Sharded<0, over_all>> x(a);
+      Tensor<float, Dextents<2>, Mirrored<over_all>> m(a);
+      Tensor<float, Dextents<2>> h(a);
+      doubles out;
+      auto const count = [&](auto make) {
+        int before[7];
+        std::copy_n(fake::instance().operations, 7, before);
+        tally const done = testing::count([&] { run(make()); });
+        using enum simulated::nccl_call;
+        for (simulated::nccl_call const c : {broadcast, all_gather, send, receive})
+          out.push_back(fake::instance().operations[int(c)] - before[int(c)]);
+        // the same by the host; a run compares itself with its plan
+        config::set_cross_device_ops(cross_device_ops::reduction_to_one_device);
+        tally const host = testing::count([&] { run(make()); });
+        config::set_cross_device_ops(cross_device_ops::automatic);
+        out.push_back(done.copies == host.copies && done.bytes_moved == host.bytes_moved &&
+                      done.sent == host.sent && done.received == host.received);
+      };
+      count([&] { return plan(into(m, a)); }), count([&] { return plan(into(m, h)); });
+      count([&] { return plan(into(m, x)); }), count([&] { return plan(into(x, a)); });
+      count([&] { return plan(into(b, x)); }), count([&] { return plan(into(h, x)); });
+      count([&] { return plan(into(x, h)); });
+      return out;
+    };
+    auto const ends = good_ends(layout, job);
+    int const pieces = n == 2 ? 2 : 4;  // with rows: those of rank 0, or all
+    for (int r = 0; r < ranks; ++r) {
+      int const here = layout[std::size_t(r)], full = n == 2 && r > 0 ? 0 : here;
+      moved const by_broadcast{here, 0, 0, 0},
+          all = n == 24 ? moved{0, here, 0, 0} : moved{pieces * here, 0, 0, 0},
+          scattered{0, 0, r == 0 ? pieces - 2 : 0, r == 0 ? 0 : full},
+          gathered{0, 0, full * (ranks - 1), pieces - full}, by_host{0, 0, 0, 0};
+      doubles want;
+      for (moved const& k :
+           {by_broadcast, by_broadcast, all, scattered, gathered, by_host, by_host})
+        for (int const v : {k.broadcasts, k.all_gathers, k.sends, k.receives, 1}) want.push_back(v);
+      INFO("rows ", n, ", rank ", r);
+      CHECK(ends[std::size_t(r)].numbers == want);
+    }
+  }
+}
+
+TEST_CASE("a card that is not of the list on each rank is reached by the host") {
+  auto const job = [] {
+    using one = Ranks<GpuDevice<0>>;
+    Tensor<double, Dextents<2>, GpuDevice<1>> a(uniform<double>(dextents<2>(9, 4), seed{1}));
+    Tensor<double, Dextents<2>, Sharded<0, one>> x(a);
+    Tensor<double, Dextents<2>, Mirrored<one>> m(a);  // by NCCL, after a copy to the card of rank 0
+    Tensor<double, Dextents<2>, GpuDevice<1>> const b(x);
+    doubles out;
+    put(out, x), put(out, m), put(out, b);
+    auto const& calls = fake::instance().operations;
+    out.push_back(calls[int(simulated::nccl_call::send)]);
+    out.push_back(calls[int(simulated::nccl_call::broadcast)]);
+    return out;
+  };
+  doubles const one = good_ends({2}, job)[0].numbers;
+  // on a rank with one GPU, /GPU:0 works for /GPU:1
+  for (auto const& layout : {std::vector<int>{2, 2}, {2, 1}, {1, 2}})
+    for (testing::rank_end const& e : good_ends(layout, job)) {
+      REQUIRE(e.numbers.size() == one.size());
+      CHECK(doubles(e.numbers.begin(), e.numbers.end() - 2) == doubles(one.begin(), one.end() - 2));
+      CHECK(e.numbers.back() == 1);
+    }
+}
+
+TEST_CASE("the log says that NCCL carries a move, or the host") {
+  auto const job = [] {
+    using copies = Tensor<double, Dextents<1>, Mirrored<over_all>>;
+    using pieces = Tensor<double, Dextents<1>, Sharded<0, over_all>>;
+    std::ostringstream lines;
+    debugging::set_log_device_placement(true);
+    debugging::log_to(lines);
+    doubles out;
+    auto const says = [&](std::string_view move, auto const& f) {
+      lines.str("");
+      f();
+      std::string const text = lines.str();
+      out.push_back(text.find(std::string(move)) != std::string::npos &&
+                    text.find("NCCL of all ranks") != std::string::npos);
+    };
+    Tensor<double, Dextents<1>, GpuDevice<0>> a(uniform<double>(dextents<1>(8), seed{1}));
+    pieces x(a);
+    copies m(a);
+    says("scatter", [&] { x = a; }), says("broadcast", [&] { m = a; });
+    says("all_gather", [&] { m = x; }), says("gather", [&] { a = x; });
+    Tensor<double, Dextents<1>> h(dextents<1>(8));
+    says("gather", [&] { h = x; });
+    debugging::set_log_sink(nullptr);
+    return out;
+  };
+  for (testing::rank_end const& e : good_ends({1, 2}, job))
+    CHECK(e.numbers == doubles{1, 1, 1, 1, 0});
+}
+
 TEST_CASE("training by NCCL among ranks: the losses of one process") {
   auto const one = good_ends({1}, train)[0].numbers;
   for (auto const& layout : {std::vector<int>{2, 2}, {1, 3}, {1, 1, 1}})
@@ -226,6 +356,36 @@ TEST_CASE("ranks with different settings are told apart before NCCL waits for ev
     CHECK(e.error.find("all_reduce by NCCL of 8 bytes") != std::string::npos);
     CHECK(e.error.find("the ranks of this program differ") != std::string::npos);
   }
+  for (testing::rank_end const& e : testing::on_ranks(
+           2,
+           [] {
+             if (ranks::rank() == 1)
+               config::set_cross_device_ops(cross_device_ops::reduction_to_one_device);
+             return moves<over_all, GpuDevice<0>>();
+           },
+           {.gpus = {1, 1}})) {
+    INFO(e.error);
+    CHECK(e.error.find("NCCL") != std::string::npos);
+    CHECK(e.error.find("the ranks of this program differ") != std::string::npos);
+  }
+}
+
+TEST_CASE("NCCL fails in a move: the error names it, and the other rank ends") {
+  auto const job = [] {
+    Tensor<double, Dextents<1>, Sharded<0, over_all>> const x(
+        uniform<double>(dextents<1>(9), seed{1}));
+    Tensor<double, Dextents<1>, Mirrored<over_all>> m(x);
+    if (ranks::rank() == 0) fake::instance().mischief.fail_at = fake::instance().calls + 1;
+    config::set_collective_timeout(5);
+    m = x;
+    return doubles{};
+  };
+  auto const ends = testing::on_ranks(2, job, {.gpus = {1, 1}});
+  INFO(ends[0].error);
+  CHECK(ends[0].error.starts_with("locus: all_gather over /GPU:0 and the cards of other ranks "
+                                  "failed at /GPU:0: NCCL refused it"));
+  INFO(ends[1].error);
+  CHECK(ends[1].error.starts_with("locus: all_gather"));
 }
 
 TEST_CASE("NCCL fails on one rank: its error says so, and no later collective runs") {
@@ -273,6 +433,7 @@ TEST_CASE("a missing event is found among ranks, too") {
   };
   SUBCASE("of an all-reduce") { check(train); }
   SUBCASE("of a halo") { check(stencils<over_all>); }
+  SUBCASE("of a move") { check(moves<over_all, GpuDevice<0>>); }
 }
 
 TEST_CASE("ranks that NCCL cannot join are named, with the remedy") {

@@ -46,6 +46,7 @@ std::vector<variable> const table = {
     {"LOCUS_NVTX", {"yes", "2"}, "write a number from 0 to 1"},
     {"LOCUS_CHECK_RANKS", {"off", "2"}, "write a number from 0 to 1"},
     {"LOCUS_OVERLAP_RANKS", {"on", "-1"}, "write a number from 0 to 1"},
+    {"LOCUS_MPI_GPU_MEMORY", {"auto", "2"}, "write a number from 0 to 1"},
     {"LOCUS_QUIET", {"off", "yes", "2", "00"}, "write 0 or 1"},
     {"LOCUS_LOG_ALLOCATIONS", {"off", "true", "2"}, "write 0 or 1"},
     {"LOCUS_SIMULATED_GPUS", {"two", "-1", "17"}, "write a number from 0 to 16"},
@@ -174,9 +175,9 @@ TEST_CASE("an empty variable says nothing, and what is understood raises nothing
       "a program that uses all that variables speak of",
       {"LOCUS_NUM_THREADS=2", "LOCUS_THREADS=openmp", "LOCUS_MATMUL=own",
        "LOCUS_INSTRUCTIONS=baseline", "LOCUS_PEER_COPIES=0", "LOCUS_NVTX=0", "LOCUS_CHECK_RANKS=0",
-       "LOCUS_OVERLAP_RANKS=1", "LOCUS_QUIET=1", "LOCUS_LOG_ALLOCATIONS=0",
-       "LOCUS_SIMULATED_GPUS=2", "LOCUS_FORCE_GPU_ALLOW_GROWTH=true", "LOCUS_TRACE=0",
-       "LOCUS_EXPLAIN=0", "LOCUS_CBLAS=none", "LOCUS_CUDNN=off", "LOCUS_FFT=own"});
+       "LOCUS_OVERLAP_RANKS=1", "LOCUS_MPI_GPU_MEMORY=1", "LOCUS_QUIET=1",
+       "LOCUS_LOG_ALLOCATIONS=0", "LOCUS_SIMULATED_GPUS=2", "LOCUS_FORCE_GPU_ALLOW_GROWTH=true",
+       "LOCUS_TRACE=0", "LOCUS_EXPLAIN=0", "LOCUS_CBLAS=none", "LOCUS_CUDNN=off", "LOCUS_FFT=own"});
   INFO(said.text);
   CHECK(said.code == 0);
   CHECK(said.count("went on") == 7);

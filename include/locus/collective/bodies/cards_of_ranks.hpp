@@ -96,7 +96,7 @@ LOCUS_FUNCTION void tell_cards(int gpus) {
     std::copy(all.begin(), all.end(), table);
     runtime::cards_of_ranks = {table, runtime::cards_of_ranks.version + 1};
   } else if (runtime::this_rank.rank == 0)
-    runtime::warn(line << "locus: reductions between ranks go through the host: " << why.view());
+    runtime::warn(line << "locus: NCCL does not carry values between ranks: " << why.view());
 }
 
 LOCUS_FUNCTION void forget_cards() {

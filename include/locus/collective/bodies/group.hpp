@@ -97,6 +97,7 @@ LOCUS_FUNCTION int nccl_group::call(nccl_request const& r, queue_kind queue) con
   case request_kind::all_reduce: return api.all_reduce(r.from, r.to, n, r.type, r.op, comm, stream);
   case request_kind::reduce: return api.reduce(r.from, r.to, n, r.type, r.op, r.peer, comm, stream);
   case request_kind::broadcast: return api.broadcast(r.from, r.to, n, r.type, r.peer, comm, stream);
+  case request_kind::all_gather: return api.all_gather(r.from, r.to, n, r.type, comm, stream);
   case request_kind::send: return api.send(r.from, n, r.type, r.peer, comm, stream);
   case request_kind::receive: return api.receive(r.to, n, r.type, r.peer, comm, stream);
   }
@@ -222,16 +223,18 @@ LOCUS_FUNCTION communicator_set& communicators_for(replica_topology const& t,
   return *s;
 }
 
-LOCUS_FUNCTION void exchange_among_cards(replica_topology const& t, collective_name const& name,
-                                         dynamic_array<card_message> const& all, stamp* done) {
+LOCUS_FUNCTION void move_among_cards(replica_topology const& t, collective_name const& name,
+                                     dynamic_array<card_message> const& all, stamp* done) {
+  using locus::detail::request_kind;
   nccl_group group(communicators_for(t, name), name);
   bool takes_part[max_devices]{};
   for (card_message const& m : all) {
     takes_part[m.replica] = true;
-    if (m.is_sent)
-      group.send(t.rank[m.replica], m.peer, m.data, m.bytes);
-    else
-      group.receive(t.rank[m.replica], m.peer, m.data, m.bytes);
+    request_kind const what = m.how == card_move::send        ? request_kind::send
+                              : m.how == card_move::receive   ? request_kind::receive
+                              : m.how == card_move::broadcast ? request_kind::broadcast
+                                                              : request_kind::all_gather;
+    group.move(what, t.rank[m.replica], m.peer, m.from, m.to, m.bytes);
   }
   for (int r = 0; r < t.count; ++r)
     if (takes_part[r])

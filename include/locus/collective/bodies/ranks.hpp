@@ -46,10 +46,11 @@ struct no_run {
                                                           internal::rank_point const& mine,
                                                           int rank, double seconds) {
   internal::give_up_ranks(text.view());
-  std::string_view operation = "a collective";
+  std::string_view operation = "a collective", begun = mine.operation;
+  begun = begun.substr(0, begun.find(" by NCCL"));
   for (std::string_view known : {"all_reduce", "reduce", "reduce_scatter", "broadcast", "scatter",
                                  "gather", "all_gather", "halo"})
-    if (known == mine.operation) operation = known;
+    if (known == begun) operation = known;
   throw collective_error(text, operation, -1, rank, seconds);
 }
 

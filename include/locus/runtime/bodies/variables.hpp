@@ -60,7 +60,7 @@ LOCUS_FUNCTION void require_variables() {
   word_from_environment("LOCUS_QUIET", "0", "1");
   word_from_environment("LOCUS_LOG_ALLOCATIONS", "0", "1");
   threads_said(), pool_or_openmp(), blas_or_own(), own_or_fftw(), peer_copies_said(), ranges_said(),
-      checks_ranks(), overlap_said();
+      checks_ranks(), overlap_said(), mpi_memory_said();
   cudnn_said();
   simd::instructions_now();
 }
