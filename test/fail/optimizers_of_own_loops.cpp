@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers of own loops: what is no weight, copies that differ, no weights, two types, two places, integers, pieces, a gradient too few, two sums, a name too few, copies in a file.
+// Optimizers of own loops: what is no weight, copies that differ, no weights, two types, two places, integers, pieces, a gradient too few, two sums, a name too few, copies in a file, two exclusions.
 // expect-1: locus: an optimizer updates tensors and variables of a strategy; give it those, as in nn::optimizer{nn::Adam{}, w, b}
 // expect-2: locus: an optimizer keeps the copies of a variable equal, and this one has copies of their own; write make_variable<on_write, aggregation::mean>
 // expect-3: locus: an optimizer without weights; write nn::optimizer{nn::Adam{}, w, b}
@@ -11,6 +11,7 @@
 // expect-9: locus: gradients are added up twice; write one Accumulate with the product of the steps
 // expect-10: locus: an optimizer names each of its weights, in their order; write name_weights("w", "b")
 // expect-11: locus: the copies of a variable that each replica writes are combined when they are read; store v.read(), and assign it after loading
+// expect-12: locus: weights are excluded from decay twice; write one ExcludeFromDecay with all their names
 #include <locus/nn/optimizers/own_loop.hpp>
 using namespace locus;
 template <class T, class Where = CpuDevice>
@@ -49,6 +50,9 @@ void misuse(vector_of<float>& w, vector_of<float>& b) {
 void misuse(variable<float, 1, Mirrored<AllGpus>, on_read, aggregation::sum>& w) {
   nn::stored_of("w", w);
 }
+#elif LOCUS_MUST_FAIL == 12
+using decays = nn::ExcludeFromDecay<nn::AdamW>;
+nn::updater<nn::ExcludeFromDecay<nn::MovingAverage<decays>>, float, CpuDevice> misuse({});
 #else
 void use(vector_of<float>& w, variable<float, 1, CpuDevice, on_write, aggregation::none>& v) {
   of(w);

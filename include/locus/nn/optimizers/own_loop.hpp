@@ -130,6 +130,7 @@ class optimizer {
         [this]<class... E>(E const&... e) {
           if constexpr (require_gradients<E...>()) {
             look_at_weights();
+            note_names();
             write_gradients(std::index_sequence_for<E...>{}, e...);
             updater_.step(*this);
           }
@@ -162,13 +163,16 @@ class optimizer {
   void swap_averages() { updater_.swap_averages(*this); }
 
   // ---- a checkpoint: nn::save_checkpoint(path, adam), nn::load_checkpoint(path, adam) ----
-  /// means: the names of the weights in checkpoints; without this call weight_0, weight_1, ...
+  /// means: the names of the weights in checkpoints and for ExcludeFromDecay; without this call weight_0,
+  ///        weight_1, ...
+  /// fails: configuration_error, if ExcludeFromDecay names none of them
   template <class... Name>
   void name_weights(Name const&... names) {
     static_assert(sizeof...(Name) == count,
                   "locus: an optimizer names each of its weights, in their order; write "
                   "name_weights(\"w\", \"b\")");
     names_ = {std::string(names)...};
+    if constexpr (updater<Optimizer, T, Where>::excludes) updater_.name_parameters(all_names());
   }
   std::vector<stored> weights() {
     look_at_weights();
@@ -204,6 +208,14 @@ class optimizer {
   }
   std::string name_of(std::size_t k) const {
     return names_[k].empty() ? "weight_" + std::to_string(k) : names_[k];
+  }
+  std::vector<detail::named_extents> all_names() const {
+    std::vector<detail::named_extents> all;
+    for (std::size_t k = 0; k < count; ++k) all.push_back({name_of(k), parameters_[k].extents});
+    return all;
+  }
+  void note_names() {
+    if (!updater_.has_names()) updater_.name_parameters(all_names());
   }
   template <std::size_t K>
   using facts_of = detail::weight_facts<at_t<int(K), type_list<Weights...>>>;
@@ -247,6 +259,7 @@ class optimizer {
     c.merge_call(
         [this, &c](auto const&... all) {
           look_at_weights();
+          note_names();
           (locus::internal::write_copies(*parameters_[K].gradient.block.get(), c.devices(), all,
                                          "apply_gradients"),
            ...);

@@ -220,6 +220,7 @@ class Trainer final : public training {
       for (int i = network_->first(k); i < network_->first(k + 1); ++i)
         if (parameter_type* const p = network_->parameters()[std::size_t(i)]; p->trainable)
           order_.push_back(p);
+    if constexpr (updater_type::excludes) updater_.name_parameters(names_in_order());
     collective::prepare<Replicas>();  // not a part of the first step
   }
   /// cost:  a move copies no weight; a moved-from trainer may only be assigned to or destroyed
@@ -474,6 +475,17 @@ class Trainer final : public training {
   }
 
  private:
+  std::vector<detail::named_extents> names_in_order() {
+    std::vector<detail::named_extents> all;
+    auto const named = network_->weights();
+    for (parameter_type* const p : order_)
+      for (stored const& w : named)
+        if (w.block == p->value.block.get()) {
+          all.push_back({w.name, w.extents});
+          break;
+        }
+    return all;
+  }
   /// the trained parameters in the form of a model, the last layer's first
   struct in_order {
     std::vector<parameter_type*> const& all;
