@@ -45,7 +45,7 @@ struct call_rule {
   // all results have one size; a kernel reads element i of the operands of that size before it
   // stores element i of a result: a result may use the memory of such an operand
   bool in_place = false;
-  bool by_teams = false;           // GPUs run team(), by teams of threads, instead of element()
+  bool by_teams = false;  // GPUs run team(), by teams of threads, instead of element()
   friend constexpr bool operator==(call_rule const&, call_rule const&) = default;
 };
 
