@@ -198,8 +198,9 @@ doubles rows_of_a_table() {
   auto const first = eval(uniform<double>(dextents<2>(9, 3), seed{6}));
   Tensor<double, Dextents<2>, Mirrored<List>> t(first);
   auto v = make_variable<on_write, aggregation::mean>(s, first);
-  nn::optimizer outside(nn::Adam{.learning_rate = 0.05}, t),
-      inside(nn::Adam{.learning_rate = 0.05}, v);
+  nn::Adam const adam{.learning_rate = 0.05};
+  nn::optimizer outside(adam, t);
+  nn::optimizer inside(adam, v);
   for (int k = 0; k < 4; ++k) {
     auto const read = eval(take(t, i));
     auto const r = named<"r">(read);
