@@ -9,7 +9,6 @@
 // expect-7: locus: arrays are cut into batches on the host; write fetch(x), or give a dataset
 // expect-8: locus: arrays are cut into batches on the host; write fetch(x), or give the model a batch itself
 // expect-9: locus: this loss takes a value for each class, and these targets have one number for each row; take SparseCategoricalCrossentropy, or one_hot<N>(labels)
-// expect-10: locus: a batch brings weights of its rows and fit got weights of classes; give one of them
 #include <locus/nn/train/trainer.hpp>
 using namespace locus;
 
@@ -43,13 +42,6 @@ auto misuse(Tensor<float, Extents<8, 4>, GpuDevice<0>>& x) { return nn::rows_of(
 auto misuse(Tensor<float, Extents<8, 4>>& x, Tensor<int, Extents<8>>& labels) {
   auto t = nn::compile(model, nn::SGD{}, nn::CategoricalCrossentropy{nn::from_logits});
   return t.train_on_batch(x, labels);
-}
-#elif LOCUS_MUST_FAIL == 10
-auto misuse(Tensor<float, Extents<8, 4>>& x, Tensor<int, Extents<8>>& y,
-            Tensor<float, Extents<8>>& w) {
-  auto t = nn::compile(model, nn::SGD{}, loss);
-  nn::array_batches batches(4, false, 1, x, y, w);
-  return t.fit(batches, nn::class_weights{{1, 2, 3}});
 }
 #else
 auto proper() { return nn::compile(model, nn::SGD{}, loss, nn::SparseCategoricalAccuracy{}); }

@@ -42,8 +42,9 @@ constexpr auto scan_by(X&& x, F f, T initial) {
   using E = element_of_t<X>;
   auto const first = internal::checked_number<compute_t<E>>(initial);
   if constexpr (is_cut_along<axis, expression_of_t<X>>()) {
+    constexpr per_rank list = devices_of_pieces<expression_of_t<X>>;
     auto pieces = as_operand<void>(std::forward<X>(x));
-    auto const totals = call(totals_by_op<axis, F, E>{{f, compute_t<E>(0)}}, pieces);
+    auto const totals = call(totals_by_op<axis, F, E, list>{{f, compute_t<E>(0)}}, pieces);
     using op = scan_of_pieces_by_op<axis, F, E, Exclusive, HasInitial>;
     return call(op{{std::move(f), first}}, std::move(pieces), totals);
   } else {
@@ -102,8 +103,9 @@ constexpr auto reduce(X&& x, F f, N initial) {
     using T = element_of_t<X>;
     auto const first = internal::checked_number<compute_t<T>>(initial);
     if constexpr (algorithms::is_cut_along<axis, expression_of_t<X>>()) {
-      auto const totals =
-          call(algorithms::totals_by_op<axis, F, T>{{f, compute_t<T>(0)}}, std::forward<X>(x));
+      constexpr auto list = algorithms::devices_of_pieces<expression_of_t<X>>;
+      auto const totals = call(algorithms::totals_by_op<axis, F, T, list>{{f, compute_t<T>(0)}},
+                               std::forward<X>(x));
       return call(algorithms::fold_of_totals_by_op<axis, F, T>{{std::move(f), first}}, totals);
     } else
       return call(algorithms::reduce_by_op<axis, F, T>{{std::move(f), first}}, std::forward<X>(x));

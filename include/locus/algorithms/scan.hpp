@@ -32,6 +32,10 @@ consteval bool is_cut_along() {
   else
     return false;
 }
+/// means: the devices that the pieces of x lie on
+template <class E>
+inline constexpr per_rank devices_of_pieces = devices_per_rank(device_of<E>);
+
 template <scan_kind K, int Axis, bool Exclusive, bool Backwards, class X>
 constexpr auto scan_of(X&& x) {
   using E = expression_of_t<X>;
@@ -47,7 +51,7 @@ constexpr auto scan_of(X&& x) {
   if constexpr (has_axis && has_numbers) {
     if constexpr (is_cut_along<axis, E>()) {
       auto pieces = as_operand<void>(std::forward<X>(x));
-      auto totals = stop_gradient(call(piece_totals_op<K, axis>{}, pieces));
+      auto totals = stop_gradient(call(piece_totals_op<K, axis, devices_of_pieces<E>>{}, pieces));
       return call(scan_of_pieces_op<K, axis, Exclusive, Backwards>{}, std::move(pieces),
                   std::move(totals));
     } else
@@ -89,8 +93,8 @@ inline namespace LOCUS_MODE {
 ///        cumsum<0>(x, exclusive): without element j; cumsum<0>(x, from_end): of element j to the
 ///        last; both: cumsum<0>(x, exclusive, from_end)
 /// shape: that of x     units: int64 for integers and booleans
-/// device: as x. Along a cut each replica folds its piece, the totals of a line, one for each of
-///         max_devices, travel in an all-reduce, and each replica scans from those in front of it
+/// device: as x. Along a cut each replica folds its piece, the totals of a line, one for each replica
+///         (8 in one process), travel in an all-reduce, and each replica scans from those in front of it
 /// cost:  one step, two and an all-reduce along a cut, where a computed x is computed for each of
 ///        them: bind such an x with let; no fusion. The host reads x once on one
 ///        thread and twice on several; a GPU twice

@@ -177,14 +177,14 @@ void scan_lines(card_context& here, T const* x, typename Fold::result* r, std::i
         r, fold);
 }
 
-/// Number i of (outer, max_devices, inner): the total of a line in one row, 0 in the others.
+/// Number i of (outer, rows, inner): the total of a line in one row, 0 in the others.
 template <class Fold>
 struct line_totals {
-  std::int64_t chunks, inner, row;
+  std::int64_t chunks, inner, row, rows;
   typename Fold::total const* totals;
   typename Fold::total* r;
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
-    std::int64_t const c = i % inner, k = i / inner % max_devices, o = i / inner / max_devices;
+    std::int64_t const c = i % inner, k = i / inner % rows, o = i / inner / rows;
     auto t = k == row ? Fold::identity() : typename Fold::total(0);
     for (std::int64_t j = 0; k == row && j < chunks; ++j)
       t = Fold::combine(t, totals[(o * chunks + j) * inner + c]);
@@ -194,11 +194,11 @@ struct line_totals {
 /// means: as host::fold_lines, bit for bit
 template <class Fold, class T>
 void fold_lines(card_context& here, T const* x, typename Fold::total* r, std::int64_t outer,
-                std::int64_t n, std::int64_t inner, std::int64_t row) {
+                std::int64_t n, std::int64_t inner, std::int64_t row, std::int64_t rows) {
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
   auto* const totals = here.take<typename Fold::total>(outer * chunks * inner);
   fold_chunks<Fold, false>(here, x, totals, outer, n, inner, Fold());
-  here.each(outer * max_devices * inner, line_totals<Fold>{chunks, inner, row, totals, r});
+  here.each(outer * rows * inner, line_totals<Fold>{chunks, inner, row, rows, totals, r});
 }
 
 }  // namespace LOCUS_MODE

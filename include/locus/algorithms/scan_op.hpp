@@ -2,26 +2,28 @@
 // Scans of lines as steps of a plan: the rule over replicas and the kernels of the host and of
 // cards.
 #pragma once
-#include <locus/algorithms/around_axis.hpp>  // around_axis
-#include <locus/algorithms/line_blocks.hpp>  // for_blocks_of_lines
-#include <locus/algorithms/scan_fold.hpp>    // scan_fold, scan_chunk
-#include <locus/algorithms/scan_line.hpp>    // line_in_chunks
-#include <locus/algorithms/workspace.hpp>    // workspace
-#include <locus/core/macros.hpp>             // LOCUS_MODE
-#include <locus/ops/call.hpp>                // call_rule, call_cut, tile
-#include <locus/runtime/threads.hpp>         // parallel_for, threads_worth
+#include <locus/algorithms/around_axis.hpp>        // around_axis
+#include <locus/algorithms/line_blocks.hpp>        // for_blocks_of_lines
+#include <locus/algorithms/rows_for_replicas.hpp>  // rows_for_replicas, per_rank
+#include <locus/algorithms/scan_fold.hpp>          // scan_fold, scan_chunk
+#include <locus/algorithms/scan_line.hpp>          // line_in_chunks
+#include <locus/algorithms/workspace.hpp>          // workspace
+#include <locus/core/macros.hpp>                   // LOCUS_MODE
+#include <locus/ops/call.hpp>                      // call_rule, call_cut, tile
+#include <locus/runtime/threads.hpp>               // parallel_for, threads_worth
 #if LOCUS_CUDA_KERNELS
 #include <locus/algorithms/scan_card.hpp>  // cards::scan_lines
 #endif
 
 namespace locus::algorithms {
 
-/// The totals of the pieces of replicas in front of this one: (outer, max_devices, inner); none:
-/// the line begins here.
+/// The totals of the pieces of replicas in front of this one: (outer, rows, inner); none: the line
+/// begins here.
 template <class Total>
 struct line_starts {
   Total const* totals = nullptr;
   int replica = 0, replicas = 1;
+  std::int64_t rows = 1;
   /// means: the fold of the totals of the pieces in front of this one, in their order
   template <class Fold, bool Backwards>
   LOCUS_HOST_DEVICE typename Fold::total of(std::int64_t o, std::int64_t c,
@@ -31,8 +33,7 @@ struct line_starts {
     for (int k = 0; k < replicas; ++k) {
       int const r = Backwards ? replicas - 1 - k : k;
       if (r == replica) break;
-      t = Fold::combine(
-          t, static_cast<typename Fold::total>(totals[(o * max_devices + r) * inner + c]));
+      t = Fold::combine(t, static_cast<typename Fold::total>(totals[(o * rows + r) * inner + c]));
     }
     return t;
   }
@@ -169,10 +170,10 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
 }
 
 /// means: r[o, row, c] = the fold of x[o, 0 ... n - 1, c], 0 in the other rows
-/// shape: x (outer, n, inner), r (outer, max_devices, inner)
+/// shape: x (outer, n, inner), r (outer, rows, inner)
 template <class Fold, class T>
 void fold_lines(T const* x, typename Fold::total* r, std::int64_t outer, std::int64_t n,
-                std::int64_t inner, std::int64_t row) {
+                std::int64_t inner, std::int64_t row, std::int64_t rows) {
   using total = typename Fold::total;
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
   workspace<total> const memory(outer * chunks * inner);
@@ -188,12 +189,12 @@ void fold_lines(T const* x, typename Fold::total* r, std::int64_t outer, std::in
         t[c] = Fold::combine(t[c], Fold::widen(x[(o * n + j) * inner + c]));
   });
   for (std::int64_t o = 0; o < outer; ++o)
-    for (std::int64_t k = 0; k < max_devices; ++k)
+    for (std::int64_t k = 0; k < rows; ++k)
       for (std::int64_t c = 0; c < inner; ++c) {
         total t = k == row ? Fold::identity() : total(0);
         for (std::int64_t j = 0; k == row && j < chunks; ++j)
           t = Fold::combine(t, totals[(o * chunks + j) * inner + c]);
-        r[(o * max_devices + k) * inner + c] = t;
+        r[(o * rows + k) * inner + c] = t;
       }
 }
 
@@ -259,19 +260,18 @@ constexpr call_cut cut_behind_totals(call_axes const& found) {
 
 /// means: of each line the total of each replica's piece: row k is that of replica k, rows without
 ///        a replica are 0
-/// device: x in pieces along Axis; a partial sum: each replica has its own row
-template <scan_kind K, int Axis>
+/// device: x in pieces along Axis over List; a partial sum: each replica has its own row
+template <scan_kind K, int Axis, per_rank List>
 struct piece_totals_op {
   static constexpr call_rule rule{.name = "scan.totals",
                                   .operands = {call_role::rows},
                                   .results = {call_role::terms},
-                                  .fixed_bits = true,
-                                  .rows_for_replicas = true};
+                                  .fixed_bits = true};
   template <int, class T>
   using result = typename scan_fold<K, T>::total;
   static constexpr shape infer(int, shape x) {
     if (x.rank <= Axis) return no_shape;
-    x.extent[Axis] = max_devices;
+    x.extent[Axis] = rows_for_replicas<List>();
     return x;
   }
   static constexpr std::int64_t operations(shape, shape x) { return x.size(); }
@@ -279,7 +279,8 @@ struct piece_totals_op {
   template <class Total, class T>
   void host(call_context const& here, tile<Total> r, tile<T const> x) const {
     around_axis const of(x, Axis);
-    host::fold_lines<scan_fold<K, T>>(x.data, r.data, of.outer, of.n, of.inner, here.replica);
+    host::fold_lines<scan_fold<K, T>>(x.data, r.data, of.outer, of.n, of.inner, here.replica,
+                                      r.extent[Axis]);
   }
   /// means: as host(), bit for bit
   template <class Total, class T>
@@ -305,7 +306,7 @@ struct scan_of_pieces_op {
     around_axis const of(x, Axis);
     host::scan_lines<scan_fold<K, T>, Exclusive, Backwards>(
         x.data, r.data, of.outer, of.n, of.inner,
-        line_starts<Total>{totals.data, here.replica, here.replicas});
+        line_starts<Total>{totals.data, here.replica, here.replicas, totals.extent[Axis]});
   }
   template <class Result, class T, class Total>
   void card(card_context& here, tile<Result> r, tile<T const> x, tile<Total const> totals) const;
@@ -325,11 +326,13 @@ void scan_op<K, Axis, Exclusive, Backwards>::card(card_context& here, tile<Resul
   cards::scan_lines<fold, Exclusive, Backwards>(here, x.data, r.data, of.outer, of.n, of.inner,
                                                 line_starts<typename fold::total>{});
 }
-template <scan_kind K, int Axis>
+template <scan_kind K, int Axis, per_rank List>
 template <class Total, class T>
-void piece_totals_op<K, Axis>::card(card_context& here, tile<Total> r, tile<T const> x) const {
+void piece_totals_op<K, Axis, List>::card(card_context& here, tile<Total> r,
+                                          tile<T const> x) const {
   around_axis const of(x, Axis);
-  cards::fold_lines<scan_fold<K, T>>(here, x.data, r.data, of.outer, of.n, of.inner, here.replica);
+  cards::fold_lines<scan_fold<K, T>>(here, x.data, r.data, of.outer, of.n, of.inner, here.replica,
+                                     r.extent[Axis]);
 }
 template <scan_kind K, int Axis, bool Exclusive, bool Backwards>
 template <class Result, class T, class Total>
@@ -339,7 +342,7 @@ void scan_of_pieces_op<K, Axis, Exclusive, Backwards>::card(card_context& here, 
   around_axis const of(x, Axis);
   cards::scan_lines<scan_fold<K, T>, Exclusive, Backwards>(
       here, x.data, r.data, of.outer, of.n, of.inner,
-      line_starts<Total>{totals.data, here.replica, here.replicas});
+      line_starts<Total>{totals.data, here.replica, here.replicas, totals.extent[Axis]});
 }
 #endif
 

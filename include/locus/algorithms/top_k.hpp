@@ -42,7 +42,7 @@ constexpr auto top_of(X&& x) {
     if constexpr (has_elements) {
       if constexpr (is_cut_along<axis, E>()) {
         auto pieces = as_operand<void>(std::forward<X>(x));
-        auto const tops = call(top_of_pieces_op<Smallest, axis, K>{}, pieces);
+        auto const tops = call(top_of_pieces_op<Smallest, axis, K, devices_of_pieces<E>>{}, pieces);
         return call(top_of_tops_op<Smallest, axis, K>{}, std::move(pieces),
                     stop_gradient(result<0>(tops)), stop_gradient(result<1>(tops)));
       } else

@@ -2,13 +2,15 @@
 // top_k as a step of a plan, or as two along a cut: the rules over replicas and the kernels of the
 // host and of cards.
 #pragma once
-#include <locus/algorithms/around_axis.hpp>  // around_axis
-#include <locus/algorithms/line_blocks.hpp>  // for_blocks_of_lines
-#include <locus/algorithms/top_k_host.hpp>   // top_of_lines
-#include <locus/algorithms/top_k_order.hpp>  // top_rows, merge_of_lists
-#include <locus/core/macros.hpp>             // LOCUS_MODE
-#include <locus/ops/call.hpp>                // call_rule, call_cut, tile
-#include <locus/runtime/threads.hpp>         // threads_worth
+#include <locus/algorithms/around_axis.hpp>        // around_axis
+#include <locus/algorithms/line_blocks.hpp>        // for_blocks_of_lines
+#include <locus/algorithms/rows_for_replicas.hpp>  // rows_for_replicas, per_rank
+#include <locus/algorithms/top_k_host.hpp>         // top_of_lines
+#include <locus/algorithms/top_k_order.hpp>        // top_rows, merge_of_lists
+#include <locus/algorithms/workspace.hpp>          // workspace
+#include <locus/core/macros.hpp>                   // LOCUS_MODE
+#include <locus/ops/call.hpp>                      // call_rule, call_cut, tile
+#include <locus/runtime/threads.hpp>               // threads_worth
 #if LOCUS_CUDA_KERNELS
 #include <locus/algorithms/top_k_card.hpp>  // cards::top_of_lines
 #endif
@@ -55,19 +57,18 @@ struct top_k_op {
 
 /// means: the first K elements of each replica's piece of a line, and their places in the whole line
 ///        + 1: rows k K ... k K + K - 1 are those of replica k; rows without an element are 0
-/// device: x in pieces along Axis; a partial sum: each replica has its own rows
-template <bool Smallest, int Axis, std::int64_t K>
+/// device: x in pieces along Axis over List; a partial sum: each replica has its own rows
+template <bool Smallest, int Axis, std::int64_t K, per_rank List>
 struct top_of_pieces_op {
   static constexpr call_rule rule{.name = "top_k.pieces",
                                   .operands = {call_role::rows},
                                   .results = {call_role::terms, call_role::terms},
-                                  .fixed_bits = true,
-                                  .rows_for_replicas = true};
+                                  .fixed_bits = true};
   template <int Result, class T>
   using result = std::conditional_t<Result == 0, T, std::int64_t>;
   static constexpr shape infer(int, shape x) {
     if (x.rank <= Axis || (x.extent[Axis] != dyn && x.extent[Axis] < K)) return no_shape;
-    x.extent[Axis] = max_devices * K;
+    x.extent[Axis] = rows_for_replicas<List>(K);
     return x;
   }
   static constexpr std::int64_t operations(shape, shape x) { return 2 * x.size(); }
@@ -76,15 +77,15 @@ struct top_of_pieces_op {
     c.operands[0] = Axis;
     return c;
   }
-  static top_rows rows_of(call_context const& here) {
-    return {.rows = max_devices * K, .first = here.replica * K, .base = here.first_row + 1};
+  static top_rows rows_of(call_context const& here, std::int64_t rows) {
+    return {.rows = rows, .first = here.replica * K, .base = here.first_row + 1};
   }
   template <class T>
   void host(call_context const& here, tile<T> values, tile<std::int64_t> places,
             tile<T const> x) const {
     around_axis const of(x, Axis);
     host::top_of_lines<Smallest, K>(x.data, values.data, places.data, of.outer, of.n, of.inner,
-                                    rows_of(here));
+                                    rows_of(here, values.extent[Axis]));
   }
   /// means: as host(), bit for bit
   template <class T>
@@ -102,9 +103,9 @@ struct top_of_tops_op {
                                   .fixed_bits = true};
   template <int Result, class T, class, class>
   using result = std::conditional_t<Result == 0, T, std::int64_t>;
-  static constexpr shape infer(int, shape, shape values, shape) {
-    values.extent[Axis] = K;
-    return values;
+  static constexpr shape infer(int, shape x, shape, shape) {
+    x.extent[Axis] = K;
+    return x;
   }
   static constexpr std::int64_t operations(shape, shape, shape values, shape) {
     return 2 * values.size();
@@ -114,16 +115,20 @@ struct top_of_tops_op {
     c.operands[0] = Axis, c.operands[1] = c.operands[2] = call_cut::whole;
     return c;
   }
+  /// taken: a number for each list of each line
   template <class T>
   static merge_of_lists<Smallest, T> merge(tile<T> r, tile<std::int64_t> r_places,
-                                           tile<T const> values, tile<std::int64_t const> places) {
-    return {K, around_axis(values, Axis).inner, values.data, places.data, r.data, r_places.data};
+                                           tile<T const> values, tile<std::int64_t const> places,
+                                           std::int64_t* taken) {
+    around_axis const of(values, Axis);
+    return {K, of.n / K, of.inner, values.data, places.data, r.data, r_places.data, taken};
   }
   template <class T>
   void host(call_context const&, tile<T> r, tile<std::int64_t> r_places, tile<T const>,
             tile<T const> values, tile<std::int64_t const> places) const {
-    auto const merge_line = merge(r, r_places, values, places);
     around_axis const of(values, Axis);
+    host::workspace<std::int64_t> const taken(of.outer * of.inner * (of.n / K));
+    auto const merge_line = merge(r, r_places, values, places, taken.data());
     int const threads = threads_worth(static_cast<float>(values.size()) * 8);
     host::for_blocks_of_lines(of.outer * of.inner, of.n, threads,
                               [&](std::int64_t first, std::int64_t end) {
@@ -200,13 +205,14 @@ void top_k_op<Smallest, Axis, K>::card(card_context& here, tile<T> values,
   cards::top_of_lines<Smallest, K>(here, x.data, values.data, places.data, of.outer, of.n, of.inner,
                                    top_rows{.rows = K});
 }
-template <bool Smallest, int Axis, std::int64_t K>
+template <bool Smallest, int Axis, std::int64_t K, per_rank List>
 template <class T>
-void top_of_pieces_op<Smallest, Axis, K>::card(card_context& here, tile<T> values,
-                                               tile<std::int64_t> places, tile<T const> x) const {
+void top_of_pieces_op<Smallest, Axis, K, List>::card(card_context& here, tile<T> values,
+                                                     tile<std::int64_t> places,
+                                                     tile<T const> x) const {
   around_axis const of(x, Axis);
   cards::top_of_lines<Smallest, K>(here, x.data, values.data, places.data, of.outer, of.n, of.inner,
-                                   rows_of(here));
+                                   rows_of(here, values.extent[Axis]));
 }
 template <bool Smallest, int Axis, std::int64_t K>
 template <class T>
@@ -215,7 +221,8 @@ void top_of_tops_op<Smallest, Axis, K>::card(card_context& here, tile<T> r,
                                              tile<T const> values,
                                              tile<std::int64_t const> places) const {
   around_axis const of(values, Axis);
-  here.each(of.outer * of.inner, merge(r, r_places, values, places));
+  auto* const taken = here.take<std::int64_t>(of.outer * of.inner * (of.n / K));
+  here.each(of.outer * of.inner, merge(r, r_places, values, places, taken));
 }
 template <int Axis>
 template <class T>

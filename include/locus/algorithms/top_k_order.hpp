@@ -4,7 +4,6 @@
 #include <cstdint>  // int64_t
 
 #include <locus/core/macros.hpp>           // LOCUS_HOST_DEVICE
-#include <locus/device/device.hpp>         // max_devices
 #include <locus/engine/gpu/key_order.hpp>  // key_order
 
 namespace locus::algorithms {
@@ -30,25 +29,26 @@ struct top_rows {
   std::int64_t base = 0;   // what is added to places
 };
 
-/// Line i of (outer, inner), merged from lists of k elements of each replica: an element with place
-/// 0 is none.
+/// Line i of (outer, inner), merged from lists of k elements: an element with place 0 is none.
 template <bool Smallest, class T>
 struct merge_of_lists {
-  std::int64_t k, inner;
-  T const* values;             // (outer, max_devices * k, inner)
+  std::int64_t k, lists, inner;
+  T const* values;             // (outer, lists * k, inner)
   std::int64_t const* places;  // one more than in the whole line
   T* r;                        // (outer, k, inner), or null
   std::int64_t* r_places;      // the same
+  std::int64_t* all_taken;     // memory: (outer, inner, lists)
 
   LOCUS_HOST_DEVICE void operator()(std::int64_t i) const {
     std::int64_t const o = i / inner, c = i % inner;
-    std::int64_t taken[max_devices]{};
+    std::int64_t* const taken = all_taken + i * lists;
+    for (std::int64_t d = 0; d < lists; ++d) taken[d] = 0;
     for (std::int64_t j = 0; j < k; ++j) {
-      int best = -1;
+      std::int64_t best = -1;
       std::int64_t best_at = 0;
       cuda_side::key_bits<T> merit = 0;
-      for (int d = 0; d < max_devices; ++d) {
-        std::int64_t const at = ((o * max_devices + d) * k + taken[d]) * inner + c;
+      for (std::int64_t d = 0; d < lists; ++d) {
+        std::int64_t const at = ((o * lists + d) * k + taken[d]) * inner + c;
         if (taken[d] == k || places[at] == 0) continue;
         auto const own = merit_of<Smallest>(values[at]);
         if (best < 0 || own > merit) best = d, best_at = at, merit = own;

@@ -45,8 +45,7 @@ struct call_rule {
   // all results have one size; a kernel reads element i of the operands of that size before it
   // stores element i of a result: a result may use the memory of such an operand
   bool in_place = false;
-  bool rows_for_replicas = false;  // its results have room for the rows of max_devices replicas
-  bool by_teams = false;           // GPUs run team(), by teams of threads, instead of element()
+  bool by_teams = false;  // GPUs run team(), by teams of threads, instead of element()
   friend constexpr bool operator==(call_rule const&, call_rule const&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>    // memcpy
 
 #include <locus/core/macros.hpp>            // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/strategy/context.hpp>       // block_of
 #include <locus/strategy/replica_sums.hpp>  // part_of_block, host_elements, numbers_of_all
 #include <locus/tensor/ranks.hpp>           // collective/rank_functions
 

@@ -111,6 +111,8 @@ TEST_CASE("a weight for each class is that of its rows: labels and one-hot targe
         doctest::Approx(again));
   CHECK(c.fit(data::from_tensors(x, hot).batch(4), classes, {.verbose = 0})["loss"][0] ==
         doctest::Approx(again));
+  CHECK(b.evaluate(x, labels, classes)["loss"] ==
+        doctest::Approx(a.evaluate(x, labels, rows)["loss"]));
   auto refused = [&](std::vector<double> const& w) {
     return message_of<configuration_error>(
         [&] { b.train_on_batch(x, labels, nn::class_weights{w}); });
@@ -118,4 +120,44 @@ TEST_CASE("a weight for each class is that of its rows: labels and one-hot targe
   CHECK(refused({1}) == "locus: 1 weights of classes are given and the model predicts 2 classes; "
                         "write one for each");
   CHECK(refused({1, std::nan("")}).find("no finite number") != std::string::npos);
+}
+
+TEST_CASE(
+    "weights of rows and of classes multiply: arrays, batches, datasets, labels and one-hot") {
+  Matrix const x{{1, 0}, {0, 1}, {1, 1}, {2, -1}, {-1, 3}};
+  Matrix const hot{{1, 0}, {0, 1}, {0, 1}, {1, 0}, {0, 1}};
+  Labels const labels{0, 1, 1, 0, 1};
+  nn::class_weights const classes{{0.5, 4}};
+  Row const rows{1, 0.25, 2, 3, 0}, product{0.5, 1, 8, 1.5, 0};
+  nn::Sequential const m{nn::Input<2>{}, nn::Dense<2, nn::softmax>{}};
+  auto const same = [&]<class Replicas>(std::type_identity<Replicas>) {
+    auto make = [&](auto loss, auto metric) {
+      return nn::compile<Replicas, double>(m, plain, loss, metric);
+    };
+    auto const of_labels = [&] {
+      return make(nn::SparseCategoricalCrossentropy{}, nn::SparseCategoricalAccuracy{});
+    };
+    auto const check = [](auto& got, auto& want) {
+      double k[2][4];
+      nn::read_values(got.weights("kernel"), k[0]), nn::read_values(want.weights("kernel"), k[1]);
+      for (int i = 0; i < 4; ++i) CHECK(k[0][i] == doctest::Approx(k[1][i]));
+    };
+    auto want = of_labels(), a = of_labels(), b = of_labels(), c = of_labels();
+    auto d = make(nn::CategoricalCrossentropy{}, nn::CategoricalAccuracy{});
+    auto const loss = doctest::Approx(want.evaluate(x, labels, product)["loss"]);
+    CHECK(a.evaluate(x, labels, rows, classes)["loss"] == loss);
+    auto const with_rows = data::from_tensors(x, labels, rows).batch(5);
+    CHECK(a.evaluate(with_rows, classes)["loss"] == loss);
+    CHECK(a.evaluate(x, labels, rows, classes)["sparse_categorical_accuracy"] ==
+          a.evaluate(x, labels)["sparse_categorical_accuracy"]);
+    CHECK(want.train_on_batch(x, labels, product)["loss"] == loss);
+    CHECK(a.train_on_batch(x, labels, rows, classes)["loss"] == loss);
+    CHECK(b.fit(x, labels, rows, classes, {.verbose = 0, .batch_size = 5})["loss"][0] == loss);
+    CHECK(c.fit(with_rows, classes, {.verbose = 0})["loss"][0] == loss);
+    CHECK(d.fit(data::from_tensors(x, hot, rows).batch(5), classes, {.verbose = 0})["loss"][0] ==
+          loss);
+    check(a, want), check(b, want), check(c, want), check(d, want);
+  };
+  same(std::type_identity<CpuDevice>{});
+  same(std::type_identity<Two>{});
 }

@@ -304,15 +304,18 @@ void compare(score_case<T, U> const& c, double tolerance, Loss const& loss,
   using op_type = score_op<Loss, By, Apart, Metrics...>;
   op_type const op{loss, {{metrics}...}, weighting::global_batch};
   auto both = [&](bool on_host) {
-    if constexpr (By == weights_of::none && !Apart)
-      return run(on_host, op, c.p, c.t);
-    else if constexpr (By == weights_of::none)
-      return run(on_host, op, c.p, c.t, c.seen);
-    else if constexpr (!Apart)
-      return run(on_host, op, c.p, c.t, By == weights_of::rows ? c.row_weights : c.class_weights);
+    auto const with = [&](auto const&... weights) {
+      if constexpr (Apart)
+        return run(on_host, op, c.p, c.t, weights..., c.seen);
+      else
+        return run(on_host, op, c.p, c.t, weights...);
+    };
+    if constexpr (By == weights_of::none)
+      return with();
+    else if constexpr (By == weights_of::rows_and_classes)
+      return with(c.row_weights, c.class_weights);
     else
-      return run(on_host, op, c.p, c.t, By == weights_of::rows ? c.row_weights : c.class_weights,
-                 c.seen);
+      return with(By == weights_of::rows ? c.row_weights : c.class_weights);
   };
   auto const is = both(false);
   constexpr int columns = 1 + int(sizeof...(Metrics));
@@ -327,10 +330,9 @@ void compare(score_case<T, U> const& c, double tolerance, Loss const& loss,
       continue;
     }
     answer const a = answer_of(loss, c.of(c.p, i), t);
-    real const w = By == weights_of::none   ? 1
-                   : By == weights_of::rows ? real(c.row_weights[i])
-                   : c.sparse               ? real(c.class_weights[std::int64_t(t[0])])
-                                            : real(c.class_weights[std::int64_t(largest(t))]);
+    auto const label = std::int64_t(c.sparse ? t[0] : real(largest(t)));
+    real const w = (of_rows(By) ? real(c.row_weights[i]) : 1) *
+                   (of_classes(By) ? real(c.class_weights[label]) : 1);
     real most = 0;
     for (real s : a.slopes) most = std::fmax(most, std::fabs(s));
     for (std::int64_t j = 0; j < c.n; ++j)  // in units of the largest
@@ -406,6 +408,8 @@ TEST_CASE("teams: double, weights of rows and classes, metrics of other predicti
     sparse_losses<float, weights_of::classes, false>(r, 11, n);
     dense_losses<double, weights_of::classes, false>(r, 6, n);
     dense_losses<float, weights_of::rows, true>(r, 9, n);
+    sparse_losses<double, weights_of::rows_and_classes, true>(r, 7, n);
+    dense_losses<float, weights_of::rows_and_classes, false>(r, 9, n);
     score_case<float, float> c(r, 10, n, false, -3, 3);
     compare<weights_of::none, false>(c, 1e-6, largest_error{}, MeanSquaredError{}, largest_error{});
     compare<weights_of::classes, true>(c, 1e-6, MeanSquaredError{}, largest_error{});

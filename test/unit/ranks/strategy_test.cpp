@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include <locus/algorithms/take.hpp>
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/losses/metric_states.hpp>
@@ -184,6 +185,38 @@ doubles learning() {
   return out;
 }
 
+/// rows of a table that the replicas of all ranks read: steps outside of replicas and inside
+template <class List>
+doubles rows_of_a_table() {
+  doubles out;
+  strategy<Mirrored<List>> s;
+  std::int64_t const n = 3 * s.num_replicas_in_sync();
+  Tensor<std::int32_t, Dextents<1>, Sharded<0, List>> const i(
+      cast<std::int32_t>(floor(7. * uniform<double>(dextents<1>(n), seed{4}))));
+  Tensor<double, Dextents<2>, Sharded<0, List>> const y(
+      uniform<double>(dextents<2>(n, 3), seed{5}));
+  auto const first = eval(uniform<double>(dextents<2>(9, 3), seed{6}));
+  Tensor<double, Dextents<2>, Mirrored<List>> t(first);
+  auto v = make_variable<on_write, aggregation::mean>(s, first);
+  nn::Adam const adam{.learning_rate = 0.05};
+  nn::optimizer outside(adam, t);
+  nn::optimizer inside(adam, v);
+  for (int k = 0; k < 4; ++k) {
+    auto const read = eval(take(t, i));
+    auto const r = named<"r">(read);
+    outside.apply_gradients(nn::gradient_of_rows(i, grad(sum(square(r - y)), r)));
+    s.run(
+        [&](auto& c, auto which, auto want, auto table) {
+          auto const mine = eval(take(table.read(), which));
+          auto const m = named<"m">(mine);
+          inside.apply_gradients(c, nn::gradient_of_rows(which, grad(sum(square(m - want)), m)));
+        },
+        i, y, v);
+  }
+  put(out, t), put(out, v.read());
+  return out;
+}
+
 /// means: f over ranks has the numbers of one process with as many replicas, within a share of them
 template <class OverRanks, class Here>
 void check_as_one(OverRanks const& f, Here const& here, double within) {
@@ -224,6 +257,18 @@ TEST_CASE("a loop of one's own over ranks has the losses of one process") {
 
 TEST_CASE("optimizers, metrics and gradients of own loops count the replicas of all ranks") {
   check_as_one(learning<Ranks<AllGpus>>, learning<AllGpus>, 1e-12);
+}
+
+TEST_CASE("rows of a table that replicas of all ranks read have the bits of one process") {
+  auto const halves = [](doubles const& all) {
+    auto const middle = all.begin() + std::ptrdiff_t(all.size() / 2);
+    return std::pair(doubles(all.begin(), middle), doubles(middle, all.end()));
+  };
+  auto const both =
+      halves(testing::on_ranks(1, rows_of_a_table<AllGpus>, {.gpus = {3}})[0].numbers);
+  CHECK(both.first.size() == 27);
+  CHECK(both.first == both.second);
+  check_as_one(rows_of_a_table<Ranks<AllGpus>>, rows_of_a_table<AllGpus>, 0);
 }
 
 TEST_CASE("a replica of another rank throws, or makes other calls: no rank waits for ever") {

@@ -99,6 +99,31 @@ TEST_CASE("fit, evaluate and predict over ranks: the numbers of one process") {
                  [&](auto const&, doubles const& got) { check_close(got, one[0].numbers, 1e-12); });
 }
 
+namespace {
+template <class Devices>
+doubles train_weighted() {
+  examples const e;
+  Tensor<double, Dextents<1>> const w(uniform<double>(dextents<1>(50), seed{3}));
+  nn::class_weights const classes{{0.5, 2, 4}};
+  auto trainer = make_trainer<Devices>();
+  auto const batches = data::from_tensors(e.x, e.y, w).shuffle({.seed = 7}).batch(16);
+  doubles out = trainer.fit(batches, classes, {.epochs = 2, .verbose = 0})["loss"];
+  for (double const v : trainer.evaluate(batches, classes).values) out.push_back(v);
+  for (double const v : trainer.evaluate(e.x, e.y, w, classes).values) out.push_back(v);
+  put(out, trainer.predict(e.x));
+  return out;
+}
+}  // namespace
+
+TEST_CASE("weights of rows and of classes over ranks: the numbers of one process") {
+  auto const one = testing::on_ranks(1, train_weighted<Mirrored<CpuDevice>>);
+  REQUIRE(one[0].error == "");
+  auto const plain = testing::on_ranks(1, train<Mirrored<CpuDevice>>);
+  CHECK(std::abs(one[0].numbers[0] - plain[0].numbers[0]) > 0.01);
+  on_all_layouts(train_weighted<Mirrored<Ranks<AllGpus>>>,
+                 [&](auto const&, doubles const& got) { check_close(got, one[0].numbers, 1e-12); });
+}
+
 TEST_CASE("training over ranks has the bits of one process with as many replicas") {
   auto const one = testing::on_ranks(1, train<Mirrored<AllGpus>>, {.gpus = {4}});
   for (auto const& layout : {std::vector<int>{3, 1}, {2, 2}, {1, 1, 2}, {0, 0, 0, 0}})

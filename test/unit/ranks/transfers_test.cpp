@@ -4,10 +4,12 @@
 #include <cmath>
 #include <sstream>
 
+#include <locus/algorithms/by_functor.hpp>
 #include <locus/algorithms/histogram.hpp>
 #include <locus/algorithms/scan.hpp>
 #include <locus/algorithms/segment_sum.hpp>
 #include <locus/algorithms/top_k.hpp>
+#include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
 #include <locus/tensor/complex.hpp>
 #include <locus/tensor/ranks.hpp>
@@ -187,7 +189,7 @@ TEST_CASE("generated values and random doubles are made in place, and do not dep
                  [&](auto const&, doubles const& got) { CHECK(got == one[0].numbers); });
 }
 
-TEST_CASE("algorithms along the cut go over ranks; those with a row for each replica up to 8") {
+TEST_CASE("algorithms along the cut go over ranks") {
   auto const job = []<class List>(std::type_identity<List>) {
     config::set_reduction_order(reduction_order::ranked);
     doubles out;
@@ -206,10 +208,118 @@ TEST_CASE("algorithms along the cut go over ranks; those with a row for each rep
     for (std::size_t i = 0; i < got.size(); ++i)
       CHECK(std::abs(got[i] - one[0].numbers[i]) < 1e-10);
   });
-  for (testing::rank_end const& e : testing::on_ranks(9, over_ranks))
-    CHECK(e.error ==
-          "locus: scan.totals along the cut is for at most 8 replicas of all ranks, and there are "
-          "9; cut the value along another axis, or bring it to each rank, as in to<CpuDevice>(x)");
+}
+
+namespace {
+
+/// the element of b, unless it is 0: associative, and not commutative
+struct last_set {
+  LOCUS_OPERATION("last_set", on_both)
+  template <class T>
+  LOCUS_HOST_DEVICE T operator()(T a, T b) const {
+    return b == T(0) ? a : b;
+  }
+};
+constexpr std::int64_t length = 37, columns = 3;
+
+/// means: what the scans of a line in pieces mean: each begins with the totals of those in front
+template <class Row>
+void put_scans(doubles& to, Row const& line, int replicas, bool exclusive, bool from_end) {
+  std::vector<double> r(std::size_t(length), 0.);
+  double start = 0;
+  for (int p = 0; p < replicas; ++p) {
+    int const piece = from_end ? replicas - 1 - p : p;
+    std::int64_t const first = piece_begin(length, replicas, piece),
+                       count = piece_size(length, replicas, piece);
+    double now = start, total = 0;
+    for (std::int64_t j = 0; j < count; ++j) {
+      std::int64_t const i = from_end ? first + count - 1 - j : first + j;
+      double const before = now;
+      now += line(i);
+      r[std::size_t(i)] = exclusive ? before : now;
+    }
+    for (std::int64_t j = 0; j < count; ++j) total += line(first + j);
+    start += total;
+  }
+  to.insert(to.end(), r.begin(), r.end());
+}
+doubles meant_for(int replicas) {
+  doubles out;
+  Tensor<double, Extents<length>> const x(normal<double>(Extents<length>{}, seed{1}));
+  auto const line = [&](std::int64_t i) { return x(i); };
+  put_scans(out, line, replicas, false, false), put_scans(out, line, replicas, true, false);
+  put_scans(out, line, replicas, false, true), put_scans(out, line, replicas, true, true);
+  put_scans(out, [](std::int64_t) { return 1.; }, 1, false, true);  // the gradient
+  Tensor<double, Extents<length>> const y(where(x > 0.5, x, 0.));
+  put(out, cummax<0>(x)), put(out, cummin<0>(x, from_end));
+  put(out, scan<0>(y, last_set{})), put(out, scan<0>(y, last_set{}, 5., exclusive));
+  out.push_back(fetch(reduce<0>(y, last_set{}, 5.)));
+  Tensor<double, Extents<length, columns>> const z(
+      floor(2. * normal<double>(Extents<length, columns>{}, seed{2})));
+  put(out, cumsum<0>(z)), put(out, reduce<0>(z, last_set{}, 0.));
+  auto const [most, at] = top_k<4, 0>(z);
+  put(out, most), put(out, at);
+  auto const [least, there] = top_k<11>(x, smallest);
+  put(out, least), put(out, there);
+  return out;
+}
+template <class List>
+doubles in_pieces() {
+  using Pieces = Sharded<0, List>;
+  doubles out;
+  Tensor<double, Extents<length>, Pieces> const x(normal<double>(Extents<length>{}, seed{1}));
+  put(out, cumsum<0>(x)), put(out, cumsum<0>(x, exclusive));
+  put(out, cumsum<0>(x, from_end)), put(out, cumsum<0>(x, exclusive, from_end));
+  auto const w = named<"w">(x);
+  put(out, grad(sum(cumsum<0>(w)), w));
+  Tensor<double, Extents<length>, Pieces> const y(where(x > 0.5, x, 0.));
+  put(out, cummax<0>(x)), put(out, cummin<0>(x, from_end));
+  put(out, scan<0>(y, last_set{})), put(out, scan<0>(y, last_set{}, 5., exclusive));
+  out.push_back(fetch(reduce<0>(y, last_set{}, 5.)));
+  Tensor<double, Extents<length, columns>, Pieces> const z(
+      floor(2. * normal<double>(Extents<length, columns>{}, seed{2})));
+  auto const folded = eval(reduce<0>(z, last_set{}, 0.));
+  static_assert(decltype(cumsum<0>(z))::pattern.extent[0] == length);
+  static_assert(decltype(reduce<0>(z, last_set{}, 0.))::pattern.extent[0] == columns);
+  put(out, cumsum<0>(z)), put(out, folded);
+  auto const [most, at] = top_k<4, 0>(z);
+  static_assert(std::remove_cvref_t<decltype(most)>::pattern.extent[0] == 4);
+  put(out, most), put(out, at);
+  auto const [least, there] = top_k<11>(x, smallest);
+  put(out, least), put(out, there);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("scans and top_k along the cut over any number of replicas: the bits of these pieces") {
+  auto const check = [](std::vector<int> const& layout, int replicas, auto const& job) {
+    INFO(written(layout));
+    auto const one = testing::on_ranks(1, [&] { return meant_for(replicas); });
+    REQUIRE(one[0].error == "");
+    doubles const& want = one[0].numbers;
+    for (testing::rank_end const& e :
+         testing::on_ranks(int(layout.size()), job, {.gpus = layout, .adds = replicas % 2 == 0})) {
+      REQUIRE(e.error == "");
+      REQUIRE(e.numbers.size() == want.size());
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        INFO("number ", i);
+        CHECK(e.numbers[i] == want[i]);
+      }
+    }
+  };
+  for (std::vector<int> const& layout : {std::vector<int>{0},
+                                         {8},
+                                         {3, 1},
+                                         {5, 4},
+                                         {0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                         {3, 0, 8},
+                                         {8, 8},
+                                         {1, 8, 2, 8, 6}})
+    check(layout, replicas_of(layout), in_pieces<Ranks<AllGpus>>);
+  check(std::vector<int>(9), 9, in_pieces<Ranks<CpuDevice>>);
+  check({2, 2, 2, 2, 2, 2}, 12, in_pieces<Ranks<GpuDevice<0>, GpuDevice<1>>>);
+  check({2, 2}, 2 * 2, in_pieces<Ranks<GpuDevice<1>, CpuDevice>>);
 }
 
 TEST_CASE("rank 0 writes a tensor; rows and from_rows are those of a rank; rank 0 works for all") {

@@ -45,7 +45,7 @@ struct embedding_op {
 
 /// means: result 0: the different tokens in rising order, then `vocabulary` in the rest; result 1:
 ///        for each of them the sum of its rows of dy, 0 in the rest
-/// shape: tokens (b, n), dy (b, n, width) -> (b n), (b n, width)
+/// shape: tokens (b...), dy (b..., width) -> (size of b), (size of b, width)
 /// after: rows are added in the order of the batch: the same bits on every replica
 struct embedding_gradient_op {
   using enum call_role;
@@ -58,11 +58,12 @@ struct embedding_gradient_op {
   template <int Result, class Token, class T>
   using result = std::conditional_t<Result == 0, std::int32_t, T>;
   constexpr shape infer(int r, shape tokens, shape dy) const {
-    if (tokens.rank != 2 || dy.rank != 3) return no_shape;
+    if (tokens.rank < 1 || dy.rank != tokens.rank + 1) return no_shape;
     if (!tokens.is_static() || !dy.is_static())
       return r == 0 ? shape{1, {dyn}} : shape{2, {dyn, dyn}};
-    if (tokens.extent[0] != dy.extent[0] || tokens.extent[1] != dy.extent[1]) return no_shape;
-    return r == 0 ? shape{1, {tokens.size()}} : shape{2, {tokens.size(), dy.extent[2]}};
+    for (int a = 0; a < tokens.rank; ++a)
+      if (tokens.extent[a] != dy.extent[a]) return no_shape;
+    return r == 0 ? shape{1, {tokens.size()}} : shape{2, {tokens.size(), dy.extent[tokens.rank]}};
   }
   static constexpr std::int64_t operations(shape, shape tokens, shape dy) {
     return 16 * tokens.size() + dy.size();
@@ -73,9 +74,10 @@ struct embedding_gradient_op {
     std::int64_t const n = tokens.size();
     host::workspace<std::int32_t> const unread(unique.data ? 0 : n);
     host::workspace<T> const unread_sums(sums.data ? 0 : dy.size());
-    host::sum_rows_by_token(vocabulary, dy.extent[2], tokens.data, n, dy.data,
+    host::sum_rows_by_token(vocabulary, dy.extent[tokens.rank], tokens.data, n, dy.data,
                             unique.data ? unique.data : unread.data(),
-                            sums.data ? sums.data : unread_sums.data(), tokens.extent[1]);
+                            sums.data ? sums.data : unread_sums.data(),
+                            tokens.extent[0] > 0 ? n / tokens.extent[0] : 0);
   }
   /// means: as host(), bit for bit; a token without a row is no error here: it counts as
   ///        `vocabulary`
@@ -94,8 +96,8 @@ void embedding_op::card(card_context& here, tile<T> y, tile<Token const> tokens,
 template <class T, class Token>
 void embedding_gradient_op::card(card_context& here, tile<std::int32_t> unique, tile<T> sums,
                                  tile<Token const> tokens, tile<T const> dy) const {
-  cards::sum_rows_by_token(here, vocabulary, dy.extent[2], tokens.data, tokens.size(), dy.data,
-                           unique.data, sums.data);
+  cards::sum_rows_by_token(here, vocabulary, dy.extent[tokens.rank], tokens.data, tokens.size(),
+                           dy.data, unique.data, sums.data);
 }
 #endif
 

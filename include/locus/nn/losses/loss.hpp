@@ -53,7 +53,13 @@ LOCUS_HOST_DEVICE constexpr T exp_of(T x) {
 }
 
 /// The factors of row losses: none, one for each row, or one for the class of a row.
-enum class weights_of : unsigned char { none, rows, classes };
+enum class weights_of : unsigned char { none, rows, classes, rows_and_classes };
+constexpr bool of_rows(weights_of by) {
+  return by == weights_of::rows || by == weights_of::rows_and_classes;
+}
+constexpr bool of_classes(weights_of by) {
+  return by == weights_of::classes || by == weights_of::rows_and_classes;
+}
 
 /// of a row of logits z: the largest, and the sum of exp(z[j] - largest)
 template <class T>

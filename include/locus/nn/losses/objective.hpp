@@ -35,14 +35,14 @@ inline namespace LOCUS_MODE {
 
 constexpr call_roles score_operands(weights_of by, bool apart) {
   call_roles all{call_role::rows, call_role::rows};
-  if (by != weights_of::none)
-    all.of[all.count++] = by == weights_of::rows ? call_role::rows : call_role::whole;
+  if (of_rows(by)) all.of[all.count++] = call_role::rows;
+  if (of_classes(by)) all.of[all.count++] = call_role::whole;
   if (apart) all.of[all.count++] = call_role::rows;
   return all;
 }
 
-/// Operands: predictions or logits for the loss, targets, weights (By), and the predictions for
-/// metrics if these are not the operand of the loss (Apart).
+/// Operands: predictions or logits for the loss, targets, weights of rows and of classes (By), and the
+/// predictions for metrics if these are not the operand of the loss (Apart).
 template <class Loss, weights_of By, bool Apart, class... Metrics>
 struct score_op {
   static constexpr call_rule rule{.name = "score",
@@ -108,36 +108,38 @@ struct score_op {
             tile<U const> target, Others... others) const;
 
  private:
-  template <class First, class... Rest>
-  static First first_of(First const& first, Rest const&...) {
-    return first;
+  /// number K of the operands behind the targets, or, where K is none of them, null
+  template <int K, class... Others>
+  static auto data_of(Others const&... others) {
+    if constexpr (K >= 0)
+      return get<std::size_t(K)>(pack<Others...>{{others}...}).data;
+    else
+      return static_cast<std::nullptr_t*>(nullptr);
   }
-  template <class First>
-  static First last_of(First const& last) {
-    return last;
-  }
-  template <class First, class Last>
-  static Last last_of(First const&, Last const& last) {
-    return last;
-  }
+  static constexpr int row_weights = of_rows(By) ? 0 : -1;
+  static constexpr int class_weights = of_classes(By) ? int(of_rows(By)) : -1;
   template <class T, class U, class... Others>
   static T weight_of([[maybe_unused]] std::int64_t row, [[maybe_unused]] tile<T const> const& p,
                      [[maybe_unused]] U const* t, [[maybe_unused]] std::int64_t n,
                      Others const&... others) {
-    if constexpr (By == weights_of::rows)
-      return first_of(others...).data[row / (p.size() / n / p.extent[0])];
-    else if constexpr (By == weights_of::classes && Loss::sparse)
-      return first_of(others...).data[static_cast<std::int64_t>(*t)];
-    else if constexpr (By == weights_of::classes)
-      return first_of(others...).data[place_of_largest(t, n)];
+    T w(1);
+    if constexpr (of_rows(By))
+      w = T(data_of<row_weights>(others...)[row / (p.size() / n / p.extent[0])]);
+    if constexpr (of_classes(By)) w *= T(data_of<class_weights>(others...)[class_of_row(t, n)]);
+    return w;
+  }
+  template <class U>
+  static std::int64_t class_of_row(U const* t, [[maybe_unused]] std::int64_t n) {
+    if constexpr (Loss::sparse)
+      return static_cast<std::int64_t>(*t);
     else
-      return T(1);
+      return place_of_largest(t, n);
   }
   /// means: the address of the predictions that the metrics read, at row 0
   template <class T, class... Others>
   static T const* seen_by_metrics(tile<T const> const& p, Others const&... others) {
     if constexpr (Apart)
-      return last_of(others...).data;
+      return data_of<int(sizeof...(Others)) - 1>(others...);
     else
       return p.data;
   }
@@ -173,25 +175,24 @@ auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<
                            << " predictions are more than a GPU's kernel counts, 2^31 - 1; compute "
                               "their loss on a CPU");
   }
-  auto const weights = [&] {
-    if constexpr (By == weights_of::none)
-      return static_cast<T const*>(nullptr);
-    else
-      return first_of(others...).data;
-  }();
-  using weight = std::remove_cvref_t<decltype(*weights)>;
-  score_team<Loss, By, Apart, T, U, weight, Metrics...> all{loss,
-                                                            metrics,
-                                                            scale<T>(here, p, n),
-                                                            rows,
-                                                            static_cast<std::int32_t>(n),
-                                                            rows > 0 ? rows / p.extent[0] : 1,
-                                                            d.data,
-                                                            values.data,
-                                                            p.data,
-                                                            target.data,
-                                                            weights,
-                                                            seen_by_metrics(p, others...)};
+  auto const* const of_row = data_of<row_weights>(others...);
+  auto const* const of_class = data_of<class_weights>(others...);
+  using row_weight = std::remove_cvref_t<decltype(*of_row)>;
+  using class_weight = std::remove_cvref_t<decltype(*of_class)>;
+  score_team<Loss, By, Apart, T, U, row_weight, class_weight, Metrics...> all{
+      loss,
+      metrics,
+      scale<T>(here, p, n),
+      rows,
+      static_cast<std::int32_t>(n),
+      rows > 0 ? rows / p.extent[0] : 1,
+      d.data,
+      values.data,
+      p.data,
+      target.data,
+      of_row,
+      of_class,
+      seen_by_metrics(p, others...)};
   all.look_at_addresses();
   return all;
 }
@@ -232,8 +233,8 @@ class objective {
   void set_weighting(weighting w) { weights_ = w; }
 
   /// means: adds a batch to the sums; returns the gradient of its loss by the predictions. weights:
-  ///        factors of the row losses, one for each row, or mirrored ones for each class; metrics
-  ///        ignore them
+  ///        factors of the row losses: one for each row, mirrored ones for each class, or both, which
+  ///        multiply; metrics ignore them
   /// after: Keras' sample_weight: the sum of weighted losses is divided by the number of rows
   template <class E, class Target, class... Weights>
   Tensor<T, E, rows_over<Replicas>> add(Tensor<T, E, rows_over<Replicas>> const& predictions,
@@ -290,6 +291,7 @@ class objective {
       (require_weights(p, weights.extents().as_shape(), of_classes<Weights>), ...);
       Tensor<T, E, rows_over<Replicas>> d{read_by_loss.extents()};
       constexpr auto by = sizeof...(Weights) == 0        ? detail::weights_of::none
+                          : sizeof...(Weights) == 2      ? detail::weights_of::rows_and_classes
                           : (of_classes<Weights> || ...) ? detail::weights_of::classes
                                                          : detail::weights_of::rows;
       using op = detail::score_op<Loss, by, Apart, Metrics...>;

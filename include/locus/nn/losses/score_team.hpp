@@ -9,12 +9,12 @@
 namespace locus::nn::detail {
 inline namespace LOCUS_MODE {
 
-/// The common fold of a loss and metrics. Weight: of each row (T or another number), or of each
-/// class.
-template <class Loss, weights_of By, bool Apart, class T, class U, class Weight, class... Metrics>
+/// The common fold of a loss and metrics. RowWeight, ClassWeight: numbers, or nullptr_t where By has none.
+template <class Loss, weights_of By, bool Apart, class T, class U, class RowWeight,
+          class ClassWeight, class... Metrics>
 struct score_team {
   // for dense targets with weights of classes, the last piece finds the class of a row
-  static constexpr bool finds_class = By == weights_of::classes && !Loss::sparse;
+  static constexpr bool finds_class = of_classes(By) && !Loss::sparse;
   static constexpr int columns = 1 + int(sizeof...(Metrics)), pieces = columns + finds_class;
   template <int K>
   using piece = at_t<K, type_list<Loss, Metrics..., class_of_targets>>;
@@ -70,7 +70,8 @@ struct score_team {
   double* values;
   T const* p;
   U const* targets;
-  Weight const* weights;
+  RowWeight const* row_weights;
+  ClassWeight const* class_weights;
   T const* seen;
   bool has_vectors = false;
 
@@ -212,14 +213,13 @@ struct score_team {
       return e.t;
   }
   LOCUS_HOST_DEVICE T weight(line const& l, [[maybe_unused]] first const& one) const {
-    if constexpr (By == weights_of::rows)
-      return T(weights[l.row / inner]);
-    else if constexpr (finds_class)
-      return T(weights[get<std::size_t(columns)>(one).place]);
-    else if constexpr (By == weights_of::classes)
-      return T(weights[l.label]);
-    else
-      return T(1);
+    T w(1);
+    if constexpr (of_rows(By)) w = T(row_weights[l.row / inner]);
+    if constexpr (finds_class)
+      w *= T(class_weights[get<std::size_t(columns)>(one).place]);
+    else if constexpr (of_classes(By))
+      w *= T(class_weights[l.label]);
+    return w;
   }
 
   template <std::size_t... K>

@@ -13,8 +13,8 @@ namespace locus::nn {
 //   require()            throws configuration_error for invalid options
 //   with_rule<T>(s, f)   f(rule) for the step s
 // Options of every optimizer: learning_rate; weight_decay, decoupled: before a step, weight_decay *
-// learning_rate * weight is subtracted from the weight (0: none); clipvalue, a bound for each
-// element of the gradient (0: none).
+// learning_rate * weight is subtracted from the weight (0: none; nn/optimizers/weight_decay.hpp leaves
+// weights out); clipvalue, a bound for each element of the gradient (0: none).
 
 /// The numbers of a step in the formulas of optimizers.
 struct step_state {

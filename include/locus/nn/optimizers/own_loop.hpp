@@ -6,11 +6,15 @@
 #include <string>  // string, to_string
 #include <tuple>   // tuple
 
-#include <locus/grad/gradients.hpp>         // gradients
-#include <locus/nn/optimizers/updater.hpp>  // updater
-#include <locus/strategy/variable.hpp>      // variable, replica_context
-#include <locus/strategy/write_copies.hpp>  // write_copies
-#include <locus/tensor/relabel.hpp>         // relabel_memory
+#include <locus/grad/gradients.hpp>              // gradients
+#include <locus/nn/layers/embedding_ops.hpp>     // embedding_gradient_op
+#include <locus/nn/optimizers/row_gradient.hpp>  // row_gradient
+#include <locus/nn/optimizers/updater.hpp>       // updater
+#include <locus/ops/run_time_extents.hpp>        // shape_now
+#include <locus/strategy/gathered.hpp>           // gathered
+#include <locus/strategy/variable.hpp>           // variable, replica_context
+#include <locus/strategy/write_copies.hpp>       // write_copies
+#include <locus/tensor/relabel.hpp>              // relabel_memory
 
 namespace locus::nn {
 
@@ -85,7 +89,7 @@ auto with_each(F&& f, gradients<G...> const& g) {
 /// device: weights lie on one device, are mirrored, or are variables of a strategy, all on the same
 ///        devices; slots and gradients lie there too, equal on every replica
 /// cost:  for each step, one plan that computes the gradients, with their all-reduces in one bucket,
-///        and the kernels of nn::updater. The memory of a gradient stays for the next step
+///        and the kernels of nn::updater. The memory of a dense gradient stays for the next step
 /// fails: configuration_error for invalid options; shape_error for a gradient of other extents than
 ///        its weight
 /// after: optimizer.apply_gradients of Keras; PyTorch binds the weights in the same way
@@ -120,8 +124,9 @@ class optimizer {
   optimizer(optimizer const&) = delete;
 
   /// means: one step from the gradients of all weights, in the order of the weights: the result of
-  ///        grad(loss, w...), a tuple, or one by one; expressions or tensors. Gradients over cut
-  ///        batches are added over the replicas
+  ///        grad(loss, w...), a tuple, or one by one; expressions or tensors, and for a table of which
+  ///        few rows were read, gradient_of_rows(i, g). Gradients over cut batches are added over the
+  ///        replicas
   /// fails: placement_error inside a replica, which gives its context
   template <class... G>
   void apply_gradients(G const&... gradients) {
@@ -130,6 +135,7 @@ class optimizer {
         [this]<class... E>(E const&... e) {
           if constexpr (require_gradients<E...>()) {
             look_at_weights();
+            note_names();
             write_gradients(std::index_sequence_for<E...>{}, e...);
             updater_.step(*this);
           }
@@ -162,13 +168,16 @@ class optimizer {
   void swap_averages() { updater_.swap_averages(*this); }
 
   // ---- a checkpoint: nn::save_checkpoint(path, adam), nn::load_checkpoint(path, adam) ----
-  /// means: the names of the weights in checkpoints; without this call weight_0, weight_1, ...
+  /// means: the names of the weights in checkpoints and for ExcludeFromDecay; without this call weight_0,
+  ///        weight_1, ...
+  /// fails: configuration_error, if ExcludeFromDecay names none of them
   template <class... Name>
   void name_weights(Name const&... names) {
     static_assert(sizeof...(Name) == count,
                   "locus: an optimizer names each of its weights, in their order; write "
                   "name_weights(\"w\", \"b\")");
     names_ = {std::string(names)...};
+    if constexpr (updater<Optimizer, T, Where>::excludes) updater_.name_parameters(all_names());
   }
   std::vector<stored> weights() {
     look_at_weights();
@@ -205,6 +214,14 @@ class optimizer {
   std::string name_of(std::size_t k) const {
     return names_[k].empty() ? "weight_" + std::to_string(k) : names_[k];
   }
+  std::vector<detail::named_extents> all_names() const {
+    std::vector<detail::named_extents> all;
+    for (std::size_t k = 0; k < count; ++k) all.push_back({name_of(k), parameters_[k].extents});
+    return all;
+  }
+  void note_names() {
+    if (!updater_.has_names()) updater_.name_parameters(all_names());
+  }
   template <std::size_t K>
   using facts_of = detail::weight_facts<at_t<int(K), type_list<Weights...>>>;
   template <std::size_t K>
@@ -222,37 +239,139 @@ class optimizer {
     block_owner const& memory = facts_of<K>::memory(w);
     if (memory.get() == seen_[K].get()) return;
     parameter_type& p = parameters_[K];
-    shape const all = memory->extents;
-    auto& g = std::get<K>(gradients_);
-    g = gradient_of<K>(typename gradient_of<K>::extents_type(all));
-    p.extents = all, p.name = "weight";
-    p.value = flat_of(memory), p.gradient = flat_of(g.block);
+    p.extents = memory->extents, p.name = "weight", p.value = flat_of(memory);
     seen_[K] = memory;
+  }
+  /// means: the memory of a dense gradient
+  template <std::size_t K>
+  gradient_of<K>& dense_gradient() {
+    parameter_type& p = parameters_[K];
+    auto& g = std::get<K>(gradients_);
+    if (!g.block.get() || !(g.block->extents == p.extents)) {
+      g = gradient_of<K>(typename gradient_of<K>::extents_type(p.extents));
+      p.gradient = flat_of(g.block);
+    }
+    p.sparse = false;
+    return g;
   }
   static flat flat_of(block_owner const& memory) {
     return locus::internal::relabel_memory<flat>(memory, {1, {memory->extents.size()}});
   }
 
+  // ---- memory for a gradient: a tensor, or for rows of a table a tuple of their numbers and values ----
+  /// means: f(element type, extents) for each of these tensors
+  template <std::size_t K, class E, class F>
+  auto with_memory(E const& e, F const& f) const {
+    shape const all = parameters_[K].extents;
+    if constexpr (!detail::is_row_gradient<E>)
+      return f(std::type_identity<T>{}, Dextents<facts_of<K>::rank>(all));
+    else {
+      using I = decltype(e.indices);
+      using G = decltype(e.rows);
+      constexpr bool is_table = facts_of<K>::rank == 2;
+      static_assert(is_table,
+                    "locus: gradient_of_rows is the gradient of a table of two axes; give another "
+                    "weight grad(loss, w)");
+      shape const rows = locus::internal::shape_now(e.rows);
+      if (rows.extent[rows.rank - 1] != all.extent[1])
+        detail::refuse_width(rows.extent[rows.rank - 1], all.extent[1]);
+      return std::tuple(f(std::type_identity<std::int32_t>{},
+                          Dextents<I::pattern.rank>(locus::internal::shape_now(e.indices))),
+                        f(std::type_identity<T>{}, Dextents<G::pattern.rank>(rows)));
+    }
+  }
+  /// means: what writes a gradient there; here: a change of the expressions
+  template <class To, class E, class F>
+  static auto writes(To& to, E const& e, F const& here) {
+    if constexpr (detail::is_row_gradient<E>)
+      return std::tuple(into(std::get<0>(to), here(e.indices)),
+                        into(std::get<1>(to), here(e.rows)));
+    else
+      return std::tuple(into(to, here(e)));
+  }
+  template <class... Writes>
+  static void run_all(std::tuple<Writes...> const& all) {
+    std::apply([](auto const&... w) { run(plan(w...)); }, all);
+  }
+  /// means: the gradient of table K = the sums of these rows, which all replicas have
+  template <std::size_t K, class Indices, class Rows>
+  void sum_rows(Indices const& indices, Rows const& rows) {
+    parameter_type& p = parameters_[K];
+    std::int64_t const n = indices.size();
+    p.sparse = true;
+    if (p.rows.extent(0) != n || p.row_values.extent(1) != p.extents.extent[1]) {
+      p.rows = Tensor<std::int32_t, Dextents<1>, Where>(Dextents<1>(n));
+      p.row_values = Tensor<T, Dextents<2>, Where>(Dextents<2>(n, p.extents.extent[1]));
+    }
+    auto const sums = call(embedding_gradient_op{p.extents.extent[0]}, indices, rows);
+    run(plan(into(p.rows, result<0>(sums)), into(p.row_values, result<1>(sums))));
+  }
+
   template <std::size_t... K, class... E>
   void write_gradients(std::index_sequence<K...>, E const&... e) {
-    run(plan(into(std::get<K>(gradients_), e)...));
+    auto const as_is = [](auto const& x) -> auto const& { return x; };
+    auto read = std::make_tuple(rows_memory<K>(e)...);
+    run_all(std::tuple_cat([&] {
+      if constexpr (detail::is_row_gradient<E>)
+        return writes(std::get<K>(read), e, as_is);
+      else
+        return writes(dense_gradient<K>(), e, as_is);
+    }()...));
+    (
+        [&] {
+          if constexpr (detail::is_row_gradient<E>)
+            sum_rows<K>(std::get<0>(std::get<K>(read)), std::get<1>(std::get<K>(read)));
+        }(),
+        ...);
+  }
+  struct no_rows {};
+  template <std::size_t K, class E>
+  auto rows_memory(E const& e) const {
+    if constexpr (detail::is_row_gradient<E>)
+      return with_memory<K>(e, []<class N, class To>(std::type_identity<N>, To const& extents) {
+        return Tensor<N, To, Where>(extents);
+      });
+    else
+      return no_rows{};
   }
   template <class Device, std::size_t... K, class... E>
   void apply_of_replica(replica_context<Device>& c, std::index_sequence<K...>, E const&... e) {
-    bound_device<Device> const here(c.device());
-    std::tuple mine(Tensor<T, Dextents<facts_of<K>::rank>, Device>(
-        c.device(), Dextents<facts_of<K>::rank>(parameters_[K].extents))...);
-    run(plan(into(std::get<K>(mine), on<Device>(e, here))...));
-    auto sums = c.all_reduce(across::sum, mine);
+    bound_device<Device> const at(c.device());
+    auto mine = std::make_tuple(
+        with_memory<K>(e, [&c]<class N, class To>(std::type_identity<N>, To const& extents) {
+          return Tensor<N, To, Device>(c.device(), extents);
+        })...);
+    auto const here = [&at](auto const& x) { return on<Device>(x, at); };
+    run_all(std::tuple_cat(writes(std::get<K>(mine), e, here)...));
+    // braces: all replicas make their collectives in one order
+    std::tuple<decltype(together(c, std::get<K>(mine)))...> const sums{
+        together(c, std::get<K>(mine))...};
     c.merge_call(
         [this, &c](auto const&... all) {
           look_at_weights();
-          (locus::internal::write_copies(*parameters_[K].gradient.block.get(), c.devices(), all,
-                                         "apply_gradients"),
-           ...);
+          note_names();
+          (take_together<K>(c.devices(), all), ...);
           updater_.step(*this);
         },
         std::get<K>(sums)...);
+  }
+  /// means: sums of dense gradients; rows stay those of each replica
+  template <class Device, class Mine>
+  static auto together(replica_context<Device>& c, Mine const& mine) {
+    if constexpr (requires { std::tuple_size<Mine>::value; })
+      return mine;
+    else
+      return c.all_reduce(across::sum, mine);
+  }
+  template <std::size_t K, class Sums>
+  void take_together(device_list const& replicas, per_replica<Sums> const& all) {
+    locus::internal::write_copies(*dense_gradient<K>().block.get(), replicas, all,
+                                  "apply_gradients");
+  }
+  template <std::size_t K, class Indices, class Rows>
+  void take_together(device_list const& replicas, std::tuple<Indices, Rows> const& all) {
+    sum_rows<K>(locus::internal::gathered(std::get<0>(all), 0, replicas),
+                locus::internal::gathered(std::get<1>(all), 0, replicas));
   }
   updater<Optimizer, T, Where> updater_;
   std::tuple<Weights*...> weights_;

@@ -8,6 +8,7 @@
 #include <locus/nn/layers/parameter.hpp>         // parameter
 #include <locus/nn/optimizers/optimizer.hpp>     // SGD, Adam, ...
 #include <locus/nn/optimizers/update.hpp>        // update_plan
+#include <locus/nn/optimizers/weight_decay.hpp>  // ExcludeFromDecay, named_extents
 #include <locus/ops/math.hpp>                    // sqrt, square, maximum
 #include <locus/ops/reduce.hpp>                  // sum
 
@@ -96,13 +97,31 @@ class updater {
                              1);
     if constexpr (accumulates)
       detail::require_number("Accumulate", "steps", steps_together(), 1, 1e9);
+    if constexpr (excludes)
+      detail::require_excluded(detail::excluded_weights(optimizer_), base().weight_decay);
   }
+
+  static constexpr bool excludes = detail::excludes<Optimizer>();
+  /// means: the trainable parameters, in order, have these names, by which ExcludeFromDecay knows them
+  /// fails: configuration_error for a name there that no parameter has
+  void name_parameters(std::vector<detail::named_extents> const& all) {
+    if constexpr (excludes)
+      decays_ = detail::decaying_of(detail::excluded_weights(optimizer_), all);
+  }
+  bool has_names() const { return !excludes || !decays_.empty(); }
 
   /// means: one step of all trainable parameters of a model, from their gradients; under Accumulate,
   ///        one of its batches
   /// fails: out_of_memory for slots, before any change: the step can be repeated
   template <class Model>
   void step(Model&& model) {
+    if (!has_names()) {
+      std::vector<detail::named_extents> all;
+      model.for_each_parameter([&all](parameter_type& p) {
+        if (p.trainable) all.push_back({p.name, p.extents});
+      });
+      name_parameters(all);
+    }
     prepare(model);
     begin_step();
     model.for_each_parameter([this](parameter_type& p) {
@@ -121,7 +140,7 @@ class updater {
       for (; known_ < now_.step; ++known_) product_ *= base().momentum_of(known_ + 1);
       now_.product = product_;
     }
-    next_ = 0, waiting_.clear(), unclipped_.clear();
+    next_ = 0, waiting_[0].clear(), waiting_[1].clear(), unclipped_.clear();
     if constexpr (accumulates) means_.give_back();  // of a step that threw
     if constexpr (clips == norm_of::model) scale_.begin();
   }
@@ -151,7 +170,8 @@ class updater {
       for (waiting const& one : unclipped_) update_soon(one);
     }
     if constexpr (together)
-      if (!waiting_.empty()) update_waiting();
+      for (bool const decay : {false, true})
+        if (!waiting_[decay].empty()) update_waiting(decay);
     if constexpr (accumulates) means_.give_back(), means_.batches = 0;
     ++iterations_;
   }
@@ -188,7 +208,8 @@ class updater {
   void prepare(Model& model) {
     next_ = 0;
     model.for_each_parameter([this](parameter_type& p) {
-      if (p.trainable) with_rule([&]<class Rule>(Rule const&) { kept_for<Rule>({&p, next_++}); });
+      if (p.trainable)
+        with_rule(true, [&]<class Rule>(Rule const&) { kept_for<Rule>({&p, next_++}); });
     });
     if constexpr (accumulates) {
       if (means_.of.size() == next_) return;
@@ -267,11 +288,13 @@ class updater {
   std::string slot_name(std::size_t k, std::size_t s) const {
     return averages && s + 1 == kept_[k].size() ? "average" : base_type::slot_names[s];
   }
+  bool decays(waiting const& one) const { return !excludes || decays_[one.number]; }
   template <class F>
-  void with_rule(F&& f) const {
+  void with_rule(bool decay, F&& f) const {
     base().template with_rule<T>(now_, [&]<class Rule>(Rule const& rule) {
       double const limit = base().clipvalue > 0 ? base().clipvalue : __builtin_inf();
-      held_rule<Rule, T> const held{rule, T(limit), T(1 - base().weight_decay * now_.rate)};
+      double const lost = decay ? base().weight_decay * now_.rate : 0;
+      held_rule<Rule, T> const held{rule, T(limit), T(1 - lost)};
       if constexpr (averages) {
         double const momentum = now_.step == 1 ? 0 : detail::average_momentum(optimizer_);
         f(averaged_rule<held_rule<Rule, T>, T>{held, T(1 - momentum)});
@@ -280,29 +303,32 @@ class updater {
     });
   }
   void update_soon(waiting const& one) {
+    bool const decay = decays(one);
     if constexpr (together)
       if (!one.of->sparse) {
-        waiting_.push_back(one);
-        with_rule([&]<class Rule>(Rule const&) {
-          if (waiting_.size() == std::size_t(weights_at_once<Rule>)) update_waiting();
+        waiting_[decay].push_back(one);
+        with_rule(decay, [&]<class Rule>(Rule const&) {
+          if (waiting_[decay].size() == std::size_t(weights_at_once<Rule>)) update_waiting(decay);
         });
         return;
       }
-    with_rule([&]<class Rule>(Rule const& rule) {
+    with_rule(decay, [&]<class Rule>(Rule const& rule) {
       run_update(rule, *one.of, kept_for<Rule>(one),
                  std::make_index_sequence<std::size_t(Rule::slots)>{});
     });
   }
-  /// updates all waiting weights, filled up with empty ones, so that only one kernel is compiled
-  void update_waiting() {
-    with_rule([&]<class Rule>(Rule const& rule) {
+  /// updates all waiting weights that decay, or all that do not, filled up with empty ones, so that only
+  /// one kernel is compiled
+  void update_waiting(bool decay) {
+    with_rule(decay, [&]<class Rule>(Rule const& rule) {
       constexpr int most = weights_at_once<Rule>;
+      std::vector<waiting> const& those = waiting_[decay];
       tensor* const nothing = nothing_.of(Rule::slots + 1);
       update_of<tensor> all[most];
       for (int k = 0; k < most; ++k)
-        if (auto const n = std::size_t(k); n < waiting_.size()) {
-          parameter_type& p = *waiting_[n].of;
-          all[k] = {&p.value, kept_for<Rule>(waiting_[n]), &p.gradient};
+        if (auto const n = std::size_t(k); n < those.size()) {
+          parameter_type& p = *those[n].of;
+          all[k] = {&p.value, kept_for<Rule>(those[n]), &p.gradient};
         } else
           all[k] = {nothing, nothing + 1, nothing};
       if constexpr (clips == norm_of::none)
@@ -310,7 +336,7 @@ class updater {
       else
         run(update_plan(rule, all, scale_.factor));
     });
-    waiting_.clear();
+    waiting_[decay].clear();
   }
   void add_square(parameter_type const& p) {
     if (p.sparse)
@@ -363,7 +389,9 @@ class updater {
   Optimizer optimizer_;
   std::vector<std::vector<tensor>> kept_;  // [trainable parameter][slot]
   std::vector<std::int64_t> sizes_;
-  std::vector<waiting> waiting_;    // of the next kernel
+  std::vector<char> decays_;  // [trainable parameter], under ExcludeFromDecay
+  std::vector<waiting>
+      waiting_[2];  // of the next kernel: those that do not decay, and those that do
   std::vector<waiting> unclipped_;  // until the norm of all gradients is known
   std::conditional_t<together, detail::no_weights<tensor>, detail::no_norm> nothing_;
   std::conditional_t<clips == norm_of::none, detail::no_norm, detail::norm_scale<T, Replicas>>

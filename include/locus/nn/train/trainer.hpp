@@ -92,13 +92,6 @@ consteval bool require_targets() {
                 "for each row; take SparseCategoricalCrossentropy, or one_hot<N>(labels)");
   return fit;
 }
-template <std::size_t Count>
-consteval void require_one_weight() {
-  static_assert(
-      Count <= 1,
-      "locus: a batch brings weights of its rows and fit got weights of classes; give one "
-      "of them");
-}
 [[noreturn, gnu::cold]] inline void refuse_twice(activation end) {
   message text;
   throw configuration_error(text << "locus: the model ends in " << name_of(end)
@@ -181,6 +174,15 @@ struct class_weights {
 template <class X>
 concept array_of_rows = requires { X::rank(); };
 
+namespace detail {
+/// means: no weights of a batch, those of its rows, of classes, or of both in this order
+template <class... W>
+consteval bool are_weights() {
+  constexpr bool of_classes[] = {std::is_same_v<W, class_weights>..., true};
+  return sizeof...(W) <= 1 || (sizeof...(W) == 2 && !of_classes[0] && of_classes[1]);
+}
+}  // namespace detail
+
 /// The options of evaluate, and of predict on arrays.
 struct evaluate_options {
   std::int64_t batch_size = 32;  // of arrays
@@ -219,6 +221,7 @@ class Trainer final : public training {
       for (int i = network_->first(k); i < network_->first(k + 1); ++i)
         if (parameter_type* const p = network_->parameters()[std::size_t(i)]; p->trainable)
           order_.push_back(p);
+    if constexpr (updater_type::excludes) updater_.name_parameters(names_in_order());
     collective::prepare<Replicas>();  // not a part of the first step
   }
   /// cost:  a move copies no weight; a moved-from trainer may only be assigned to or destroyed
@@ -307,7 +310,8 @@ class Trainer final : public training {
       if (o.initial_epoch > 0) batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
     return run_epochs(batches, o);
   }
-  /// means: the same; the loss of a row is multiplied by the weight of its class
+  /// means: the same; the loss of a row is multiplied by the weight of its class, and by its own if the
+  ///        batches bring weights of rows
   template <class D>
   history fit(D&& data, class_weights const& w, fit_options const& o = {}) {
     decltype(auto) batches = detail::over_replicas<Replicas>(data);
@@ -322,10 +326,10 @@ class Trainer final : public training {
     batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
     return run_epochs(batches, o);
   }
-  /// means: the same with a weight for each row, or for each class, which multiplies the loss of
+  /// means: the same with a weight for each row, for each class, or both, which multiply the loss of
   ///        the row
   /// after: Keras' sample_weight and class_weight: the sum is divided by the number of rows;
-  ///        metrics ignore the weights
+  ///        metrics ignore the weights. Both multiply, as in Keras 2; Keras 3 refuses both
   template <array_of_rows X, array_of_rows Y, array_of_rows W>
   history fit(X const& x, Y const& y, W const& weights, fit_options const& o = {}) {
     array_batches<X, Y, W> batches(o.batch_size, o.shuffle, o.seed, x, y, weights);
@@ -338,12 +342,19 @@ class Trainer final : public training {
     batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
     return run_epochs(batches, o, mirrored_weights(w));
   }
+  template <array_of_rows X, array_of_rows Y, array_of_rows W>
+  history fit(X const& x, Y const& y, W const& of_rows, class_weights const& of_classes,
+              fit_options const& o = {}) {
+    array_batches<X, Y, W> batches(o.batch_size, o.shuffle, o.seed, x, y, of_rows);
+    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    return run_epochs(batches, o, mirrored_weights(of_classes));
+  }
 
   /// means: one step of the optimizer; returns loss and metrics of the batch before the step
-  /// shape: weights, if given: one number for each row, or class_weights
+  /// shape: weights, if given: one number for each row, class_weights, or both in this order
   /// fails: shape_error for a batch without rows
   template <class X, class Y, class... W>
-    requires(sizeof...(W) <= 1)
+    requires(detail::are_weights<W...>())
   logs train_on_batch(X const& x, Y const& y, W const&... weights) {
     train_.reset();
     train_step(x, y, false, nullptr, given(weights)...);
@@ -356,15 +367,7 @@ class Trainer final : public training {
   template <class D>
     requires(!requires { std::remove_cvref_t<D>::rank(); })
   logs evaluate(D&& data, evaluate_options const& o = {}) {
-    test_.reset();
-    std::int64_t steps = 0;
-    if (o.steps != 0)
-      for (auto&& batch : detail::over_replicas<Replicas>(data)) {
-        step_of(batch, [&](auto const&... part) { test_step(part...); });
-        if (++steps == o.steps) break;
-      }
-    if (steps == 0) detail::refuse_empty("evaluate");
-    return logs_of(test_);
+    return test(data, o);
   }
   template <array_of_rows X, array_of_rows Y>
   logs evaluate(X const& x, Y const& y, evaluate_options const& o = {}) {
@@ -376,6 +379,23 @@ class Trainer final : public training {
   logs evaluate(X const& x, Y const& y, W const& weights, evaluate_options const& o = {}) {
     array_batches<X, Y, W> batches(o.batch_size, false, 0, x, y, weights);
     return evaluate(batches, o);
+  }
+  /// means: the same; weights of classes multiply the losses of rows, as in fit
+  template <class D>
+    requires(!requires { std::remove_cvref_t<D>::rank(); })
+  logs evaluate(D&& data, class_weights const& w, evaluate_options const& o = {}) {
+    return test(data, o, mirrored_weights(w));
+  }
+  template <array_of_rows X, array_of_rows Y>
+  logs evaluate(X const& x, Y const& y, class_weights const& w, evaluate_options const& o = {}) {
+    array_batches<X, Y> batches(o.batch_size, false, 0, x, y);
+    return evaluate(batches, w, o);
+  }
+  template <array_of_rows X, array_of_rows Y, array_of_rows W>
+  logs evaluate(X const& x, Y const& y, W const& of_rows, class_weights const& of_classes,
+                evaluate_options const& o = {}) {
+    array_batches<X, Y, W> batches(o.batch_size, false, 0, x, y, of_rows);
+    return evaluate(batches, of_classes, o);
   }
 
   /// means: the predictions for the rows of an array, or of the first component of a dataset's
@@ -456,6 +476,17 @@ class Trainer final : public training {
   }
 
  private:
+  std::vector<detail::named_extents> names_in_order() {
+    std::vector<detail::named_extents> all;
+    auto const named = network_->weights();
+    for (parameter_type* const p : order_)
+      for (stored const& w : named)
+        if (w.block == p->value.block.get()) {
+          all.push_back({w.name, w.extents});
+          break;
+        }
+    return all;
+  }
   /// the trained parameters in the form of a model, the last layer's first
   struct in_order {
     std::vector<parameter_type*> const& all;
@@ -626,6 +657,18 @@ class Trainer final : public training {
 
   /// w: weights of classes, or nothing
   template <class D, class... W>
+  logs test(D& data, evaluate_options const& o, W const&... w) {
+    test_.reset();
+    std::int64_t steps = 0;
+    if (o.steps != 0)
+      for (auto&& batch : detail::over_replicas<Replicas>(data)) {
+        step_of(batch, [&](auto const&... part) { test_step(part..., w...); });
+        if (++steps == o.steps) break;
+      }
+    if (steps == 0) detail::refuse_empty("evaluate");
+    return logs_of(test_);
+  }
+  template <class D, class... W>
   history run_epochs(D& batches, fit_options const& o, W const&... w) {
     seed_ = o.seed, epochs_ = o.epochs, stopping_ = false;
     steps_ = o.steps_per_epoch > 0 ? o.steps_per_epoch : detail::steps_of(batches);
@@ -663,7 +706,6 @@ class Trainer final : public training {
         any = true;
         loop.begin_step();
         step_of(batch, [&](auto const&, auto const& y, auto const&... row) {
-          detail::require_one_weight<sizeof...(row) + sizeof...(w)>();
           train_step(x, y, o.stop_on_nan, nullptr, given(row)..., w...);
         });
         ++batch_;

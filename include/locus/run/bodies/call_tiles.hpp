@@ -28,16 +28,6 @@ LOCUS_FUNCTION kernel::any_tile call_tile(frame const& f, int value, int replica
   return t;
 }
 
-/// fails: placement_error: over ranks there are more replicas than the results have rows for
-inline void require_rows_for_replicas(call_rule const& rule, int replicas) {
-  if (!rule.rows_for_replicas || replicas <= max_devices) return;
-  message text;
-  throw placement_error(text << "locus: " << rule.name << " along the cut is for at most "
-                             << max_devices << " replicas of all ranks, and there are " << replicas
-                             << "; cut the value along another axis, or bring it to each rank, as "
-                                "in to<CpuDevice>(x)");
-}
-
 /// means: the part of the batch, for an operation that states its cuts itself
 inline call_context part_of_own_cut(frame const& f, short first, int replica) {
   plan_view const& p = f.of->plan;
@@ -51,7 +41,6 @@ inline call_context part_of_own_cut(frame const& f, short first, int replica) {
   c.replica = at.devices.before() + replica, c.replicas = at.global_count();
   c.first_row = at.piece_begin(n, replica);
   c.rows = own_cut_of_call(p, s).batch == k ? n : 0;
-  require_rows_for_replicas(s.call->rule, c.replicas);
   return c;
 }
 
