@@ -310,26 +310,37 @@ def trainers(mpirun, example, programs, rows=96, epochs=2):
                 report(f'example {example} of {element}s, {ranks} ranks, {gpus} GPUs each', run, faults)
 
 
-def on_cards(mpirun, example, host, cards, layouts, rows=64):
+def on_cards(mpirun, example, host, cards, layouts, rows=128):
     """means: ranks with so many cards of the PTX machine each, joined by NCCL, have the losses of one process with as many
-    simulated GPUs, to 9 digits; each rank's plans do what they say, and the machine finds nothing"""
+    simulated GPUs, to 9 digits; in replica order they have the bits of one process with as many cards. Each rank's plans
+    do what they say, and the machine finds nothing"""
     with tempfile.TemporaryDirectory() as folder:
         arguments, reference = data_of(example, folder, rows, 1), {}
+
+        def measure(counts, order, joined):
+            each = [word for rank, n in enumerate(counts) for word in (
+                ':', '-n', '1', 'env', f'PTX_CARDS={n}', f'NCCL_HOSTID=locus-test-{rank}', cards, *arguments)]
+            run = Run(mpirun, 1, each[3:], ORDER=order)
+            seen = r'^rank \d: [1-9]\d* launches on cards, 0 findings, ' + joined
+            return run, faults_of(run, run.end(300), True, {AS_PLANNED: len(counts), seen: len(counts)})
+
+        def compare(name, key, run, faults, tolerance):
+            found = numbers_of(example, run)
+            faults += faults_of_numbers(found, reference.setdefault(key, found), 1, tolerance)
+            report(f'example {example}, {name}', run, faults)
+
         for layout in layouts:
             counts = [int(n) for n in layout.split(',')]
             replicas = sum(counts)
-            if replicas not in reference:
+            if ('fast', replicas) not in reference:
                 one = Run(mpirun, 1, [host, *arguments], LOCUS_SIMULATED_GPUS=str(replicas))
-                faults = faults_of(one, one.end(60), True, {AS_PLANNED: 1})
-                reference[replicas] = numbers_of(example, one)
-                report(f'example {example}, one process, {replicas} simulated GPUs', one, faults)
-            each = [word for rank, n in enumerate(counts) for word in (
-                ':', '-n', '1', 'env', f'PTX_CARDS={n}', f'NCCL_HOSTID=locus-test-{rank}', cards, *arguments)]
-            run = Run(mpirun, 1, each[3:])
-            faults = faults_of(run, run.end(300), True, {
-                AS_PLANNED: len(counts), r'^rank \d: [1-9]\d* launches on cards, 0 findings, with NCCL$': len(counts)})
-            faults += faults_of_numbers(numbers_of(example, run), reference[replicas], 1, 1e-9)
-            report(f'example {example}, {len(counts)} ranks with {layout} cards', run, faults)
+                compare(f'one process, {replicas} simulated GPUs', ('fast', replicas), one,
+                        faults_of(one, one.end(60), True, {AS_PLANNED: 1}), 0)
+                compare(f'one process, {replicas} cards, in replica order', ('ranked', replicas),
+                        *measure([replicas], 'ranked', 'with'), 0)
+            compare(f'{len(counts)} ranks with {layout} cards', ('fast', replicas), *measure(counts, 'fast', 'with NCCL'), 1e-9)
+            compare(f'{len(counts)} ranks with {layout} cards, in replica order', ('ranked', replicas),
+                    *measure(counts, 'ranked', 'with'), 0)
 
 
 def heat(mpirun, program, counts=(1, 2, 4)):
