@@ -15,6 +15,7 @@
 #include <locus/testing/ranks.hpp>
 
 #include "../ptx/ask.hpp"
+#include "../ptx/ranks_of_program.hpp"
 #include "../rank_programs.hpp"
 
 using namespace rank_programs;
@@ -103,12 +104,6 @@ void kill_a_rank() {
 }
 
 }  // namespace
-
-/// how the PTX machine's NCCL sees the ranks of this program
-extern "C" __attribute__((visibility("default"))) void ptx_ranks(runtime::rank_carrier const** by,
-                                                                 rank_numbers* ranks) {
-  *by = runtime::ranks_by, *ranks = runtime::this_rank;
-}
 
 int main(int argc, char** argv) {
   for (int k = 1; k < argc; ++k) cards_of_ranks.push_back(std::atoi(argv[k]));

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """run.py MPIRUN laws|beside|failures|examples|heat PROGRAM: starts a program under mpirun, once for each case.
-run.py MPIRUN 07|08 PROGRAM_OF_FLOATS PROGRAM_OF_DOUBLES: example 07 or 08 over ranks.
+run.py MPIRUN 04|07|08 PROGRAM_OF_FLOATS PROGRAM_OF_DOUBLES: an example over ranks.
+run.py MPIRUN cards 04|07|08 PROGRAM PROGRAM_OF_CARDS N,N,...: the same over ranks with N cards of the PTX machine each,
+  beside PROGRAM, one process with simulated GPUs; both of doubles.
 run.py MPIRUN launcher RANKS_SH: what examples/tools/ranks.sh calls.
 
 Each run has a limit of its own, after which all its processes are killed. Exit code 77, a skip, without arguments and
@@ -235,9 +237,9 @@ def examples(mpirun, program):
     line = re.compile(r'^epoch  1  loss \S+  accuracy \S+  test accuracy \S+', re.M)
     reference = {}
     for ranks, gpus in ((1, 2), (2, 0), (1, 4), (2, 2), (4, 0)):
-        run = Run(mpirun, ranks, [program, '1'], LOCUS_SIMULATED_GPUS=str(gpus))
+        run = Run(mpirun, ranks, [program, '2', '1'], LOCUS_SIMULATED_GPUS=str(gpus))
         code = run.end(240)
-        if code == 77:
+        if 'no dataset: install' in run.text:
             print('skipped: no dataset; install dataset-fashion-mnist')
             sys.exit(77)
         faults, found = faults_of(run, code, True, {}), line.findall(run.text)
@@ -277,23 +279,75 @@ def write_images(folder, rows):
         write_idx(f'{folder}/{part}-labels-idx1-ubyte.gz', 8, [count], labels)
 
 
+def data_of(example, folder, rows, epochs):
+    """means: writes the data of an example     returns: its arguments"""
+    (write_texts if example == '07' else write_images)(folder, rows)
+    return ['2', str(epochs), folder] if example == '04' else [str(epochs), str(rows), folder]
+
+
+def numbers_of(example, run):
+    """what an example says of each epoch; the last number of example 04 is a speed"""
+    lines = re.findall('^epoch.*\nbits (.*)', run.text, re.M)
+    return [[float.fromhex(word) for word in line.split()][:-1 if example == '04' else None] for line in lines]
+
+
+def faults_of_numbers(found, wanted, epochs, tolerance):
+    if len(found) != epochs or not all(found):
+        return [f'{len(found)} lines of numbers']
+    if any(not abs(a - b) <= tolerance * abs(b) for one, other in zip(found, wanted) for a, b in zip(one, other)):
+        return [f'{found}, and one process writes {wanted}']
+    return []
+
+
+AS_PLANNED = r'^rank \d: [1-9]\d* plans as they say, 0 otherwise$'
+
+
 def trainers(mpirun, example, programs, rows=96, epochs=2):
     """means: with floats in replica order the losses of ranks have the bits of one process with as many replicas; with
-    doubles, which MPI adds, they are equal to 9 digits"""
+    doubles, which MPI adds, they are equal to 9 digits. Each rank's plans do what they say"""
     with tempfile.TemporaryDirectory() as folder:
-        {'07': write_texts, '08': write_images}[example](folder, rows)
+        arguments = data_of(example, folder, rows, epochs)
         for element, program, tolerance in zip(('float', 'double'), programs, (0, 1e-9)):
             reference = {}
             for ranks, gpus in ((1, 2), (2, 0), (1, 4), (4, 0)):
-                run = Run(mpirun, ranks, [program, str(epochs), str(rows), folder], LOCUS_SIMULATED_GPUS=str(gpus))
-                faults = faults_of(run, run.end(60), True, {'^epoch +[12]  loss ': epochs})
-                found = [[float.fromhex(word) for word in line.split()] for line in re.findall('^bits (.*)', run.text, re.M)]
-                wanted = reference.setdefault(ranks * (gpus or 1), found)
-                if len(found) != epochs or not all(found):
-                    faults.append(f'{len(found)} lines of numbers')
-                elif any(abs(a - b) > tolerance * abs(b) for one, other in zip(found, wanted) for a, b in zip(one, other)):
-                    faults.append(f'{found}, and one process writes {wanted}')
+                run = Run(mpirun, ranks, [program, *arguments], LOCUS_SIMULATED_GPUS=str(gpus))
+                faults = faults_of(run, run.end(60), True, {'^epoch +[12]  loss ': epochs, AS_PLANNED: ranks})
+                found = numbers_of(example, run)
+                faults += faults_of_numbers(found, reference.setdefault(ranks * (gpus or 1), found), epochs, tolerance)
                 report(f'example {example} of {element}s, {ranks} ranks, {gpus} GPUs each', run, faults)
+
+
+def on_cards(mpirun, example, host, cards, layouts, rows=128):
+    """means: ranks with so many cards of the PTX machine each, joined by NCCL, have the losses of one process with as many
+    simulated GPUs, to 9 digits; in replica order they have the bits of one process with as many cards. Each rank's plans
+    do what they say, and the machine finds nothing"""
+    with tempfile.TemporaryDirectory() as folder:
+        arguments, reference = data_of(example, folder, rows, 1), {}
+
+        def measure(counts, order, joined):
+            each = [word for rank, n in enumerate(counts) for word in (
+                ':', '-n', '1', 'env', f'PTX_CARDS={n}', f'NCCL_HOSTID=locus-test-{rank}', cards, *arguments)]
+            run = Run(mpirun, 1, each[3:], ORDER=order)
+            seen = r'^rank \d: [1-9]\d* launches on cards, 0 findings, ' + joined
+            return run, faults_of(run, run.end(300), True, {AS_PLANNED: len(counts), seen: len(counts)})
+
+        def compare(name, key, run, faults, tolerance):
+            found = numbers_of(example, run)
+            faults += faults_of_numbers(found, reference.setdefault(key, found), 1, tolerance)
+            report(f'example {example}, {name}', run, faults)
+
+        for layout in layouts:
+            counts = [int(n) for n in layout.split(',')]
+            replicas = sum(counts)
+            if ('fast', replicas) not in reference:
+                one = Run(mpirun, 1, [host, *arguments], LOCUS_SIMULATED_GPUS=str(replicas))
+                compare(f'one process, {replicas} simulated GPUs', ('fast', replicas), one,
+                        faults_of(one, one.end(60), True, {AS_PLANNED: 1}), 0)
+                compare(f'one process, {replicas} cards, in replica order', ('ranked', replicas),
+                        *measure([replicas], 'ranked', 'with'), 0)
+            compare(f'{len(counts)} ranks with {layout} cards', ('fast', replicas), *measure(counts, 'fast', 'with NCCL'), 1e-9)
+            compare(f'{len(counts)} ranks with {layout} cards, in replica order', ('ranked', replicas),
+                    *measure(counts, 'ranked', 'with'), 0)
 
 
 def heat(mpirun, program, counts=(1, 2, 4)):
@@ -425,8 +479,11 @@ def main():
     if first.end(30) != 0:
         print('skipped: mpirun starts nothing here:', first.text)
         return 77
-    if which in ('07', '08'):
-        trainers(mpirun, which, sys.argv[3:5])
+    if which in ('04', '07', '08', 'cards'):
+        if which == 'cards':
+            on_cards(mpirun, *sys.argv[3:6], sys.argv[6:])
+        else:
+            trainers(mpirun, which, sys.argv[3:5])
         print(f'{passed} passed, {failed} failed, 0 skipped')
         return failed > 0
     {'laws': laws, 'beside': beside, 'failures': failures, 'examples': examples, 'heat': heat,

@@ -9,6 +9,7 @@
 //     slowdown,2,1.05,measured 2026-11-27
 //     memory_slowdown,2,1.6,measured 2026-11-27
 //     reduce,2:4096,3.1e-5,measured 2026-11-27
+//     read,4194304,4.9e-5,measured 2026-11-27
 //     end,,,
 #pragma once
 #include <charconv>  // from_chars
@@ -141,7 +142,10 @@ class file_reader {
       m.shared[m.shared_count - 1].memory_factor = c;
     } else if (what == "reduce")
       take_reduce(m, of, c);
-    else {
+    else if (what == "read") {
+      if (m.reads.count == time_table::most) refuse("it has too many times of reads");
+      m.reads.source = c.source, m.reads.push(number(of), c.value);
+    } else {
       bool known = false;
       for_each_constant(m, [&](std::string_view name, constant& there, bool) {
         if (name == what) known = true, there = c;

@@ -94,7 +94,16 @@ constexpr int nodes_of(machines::description const& m, int replicas) {
 }
 
 /// means: on a line between two sizes of the table, and beyond the last on the line of the last two,
-///        unless it sinks
+///        unless it sinks; before the first the time of the first
+constexpr double seconds_in(machines::time_table const& t, double bytes) {
+  if (t.count == 1 || bytes <= t.at[0].bytes) return t.at[0].seconds;
+  int i = 1;
+  while (i + 1 < t.count && t.at[i].bytes < bytes) ++i;
+  auto const &a = t.at[i - 1], &b = t.at[i];
+  if (bytes > b.bytes && b.seconds < a.seconds) return b.seconds;
+  return a.seconds + (b.seconds - a.seconds) * (bytes - a.bytes) / (b.bytes - a.bytes);
+}
+
 /// units: seconds of an all-reduce among replicas of one node
 constexpr double seconds_on_node(machines::description const& m, int replicas, double bytes) {
   if (replicas < 2 || m.reduce_count == 0) return 0;
@@ -102,13 +111,7 @@ constexpr double seconds_on_node(machines::description const& m, int replicas, d
   while (k + 1 < m.reduce_count && m.reduces[k].replicas < replicas) ++k;
   machines::reduce_table const& t = m.reduces[k];
   auto const part = [](int n) { return double(n - 1) / n; };
-  double const scale = part(replicas) / part(t.replicas);
-  if (t.count == 1 || bytes <= t.at[0].bytes) return t.at[0].seconds * scale;
-  int i = 1;
-  while (i + 1 < t.count && t.at[i].bytes < bytes) ++i;
-  auto const &a = t.at[i - 1], &b = t.at[i];
-  if (bytes > b.bytes && b.seconds < a.seconds) return scale * b.seconds;
-  return scale * (a.seconds + (b.seconds - a.seconds) * (bytes - a.bytes) / (b.bytes - a.bytes));
+  return part(replicas) / part(t.replicas) * seconds_in(t, bytes);
 }
 
 /// units: seconds of an all-reduce between nodes: the better of a ring and of a tree
@@ -188,6 +191,17 @@ constexpr double seconds_of_memory(machines::description const& m, double bytes,
   double const to = full / m.bytes_per_second.value * slow.memory;
   return from + (to - from) * (bytes - fits) / (full - fits);
 }
+/// Seconds in which a kernel reads bytes. Replicas that share the cache read as one that reads the bytes of all
+constexpr double seconds_of_reads(machines::description const& m, double bytes, int sharers,
+                                  slowness const& slow) {
+  if (m.reads.count == 0) return 0;
+  auto const& first = m.reads.at[0];
+  double const all = bytes * sharers;
+  bool const is_near = m.near_bytes.value == 0 || all <= m.near_bytes.value;
+  double const seconds =
+      all < first.bytes ? first.seconds * (all / first.bytes) : seconds_in(m.reads, all);
+  return seconds / sharers * (is_near ? slow.kernels : slow.memory);
+}
 
 constexpr kernel_seconds seconds_of_kernel(machines::description const& m, step_part const& p,
                                            double share, slowness const& slow, int sharers) {
@@ -201,7 +215,8 @@ constexpr kernel_seconds seconds_of_kernel(machines::description const& m, step_
   if (rate == 0) rate = m.float_operations_per_second.value;
   for (int k = 0; k < m.kernel_count; ++k)
     if (m.kernels[k].name == p.name) rate = m.kernels[k].operations_per_second.value;
-  double const memory = seconds_of_memory(m, bytes, sharers, slow);
+  double const memory = larger(seconds_of_memory(m, bytes, sharers, slow),
+                               seconds_of_reads(m, p.reads.at(share), sharers, slow));
   double const arithmetic = operations / rate * slow.kernels;
   t.by[memory > arithmetic ? 0 : 1] = memory > arithmetic ? memory : arithmetic;
   t.by[2] =

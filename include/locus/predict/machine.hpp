@@ -23,20 +23,22 @@ struct kernel_rate {
   constant operations_per_second{};
 };
 
-/// The time of one all-reduce.
-struct reduce_time {
-  double bytes = 0, seconds = 0;
-};
-
-/// All-reduces among that many replicas of a node, by rising bytes. Times between two entries lie on
-/// a line, and so do those beyond the last one, unless it sinks.
-struct reduce_table {
+/// Times by rising bytes. Those between two entries lie on a line, and so do those beyond the last
+/// one, unless it sinks.
+struct time_table {
   static constexpr int most = 24;
-  int replicas = 0;
+  struct entry {
+    double bytes = 0, seconds = 0;
+  };
   int count = 0;
-  reduce_time at[most]{};
+  entry at[most]{};
   std::string_view source{};
   constexpr void push(double bytes, double seconds) { at[count++] = {bytes, seconds}; }
+};
+
+/// All-reduces among that many replicas of a node.
+struct reduce_table : time_table {
+  int replicas = 0;
 };
 
 /// How many times as long a kernel takes while that many replicas of a node compute.
@@ -60,7 +62,10 @@ struct description {
   constant bytes_per_second{};            // of the memory
   constant near_bytes_per_second{};       // of a cache, for kernels with few bytes; zero: none
   constant near_bytes{};                  // the bytes that fit in it; shared, as processors are
-  constant far_bytes{};       // the bytes from which on it does not help; zero: near_bytes
+  constant far_bytes{};  // the bytes from which on it does not help; zero: near_bytes
+  // kernels that only read, alone on the node: a processor loads and stores side by side, so that a
+  // kernel which stores little moves fewer bytes a second; none: as all bytes
+  time_table reads{};
   constant launch_seconds{};  // of each kernel
   constant run_seconds{};     // of each run of a plan, on top of its kernels
   kernel_rate kernels[most_kernels]{};
@@ -130,18 +135,22 @@ namespace detail {
 /// means: neither NaN nor infinite
 constexpr bool is_finite(double v) { return v - v == 0; }
 
+constexpr flaw flaw_of(time_table const& t, std::string_view name) {
+  for (int k = 0; k < t.count; ++k) {
+    time_table::entry const& r = t.at[k];
+    if (!(r.bytes > 0) || !(r.seconds > 0) || !is_finite(r.bytes) || !is_finite(r.seconds))
+      return {name, "has bytes or seconds that are no positive number"};
+    if (k > 0 && !(r.bytes > t.at[k - 1].bytes))
+      return {name, "has a table whose bytes do not rise"};
+  }
+  if (t.count > 0 && t.source.empty()) return {name, "has no source"};
+  return {};
+}
 constexpr flaw flaw_of(reduce_table const& t, int before) {
   if (t.replicas < 2) return {"reduces", "has a table for fewer than two replicas"};
   if (t.replicas <= before) return {"reduces", "has tables that do not rise in replicas"};
   if (t.count == 0) return {"reduces", "has a table without times"};
-  for (int k = 0; k < t.count; ++k) {
-    reduce_time const& r = t.at[k];
-    if (!(r.bytes > 0) || !(r.seconds > 0) || !is_finite(r.bytes) || !is_finite(r.seconds))
-      return {"reduces", "has bytes or seconds that are no positive number"};
-    if (k > 0 && !(r.bytes > t.at[k - 1].bytes))
-      return {"reduces", "has a table whose bytes do not rise"};
-  }
-  return {};
+  return flaw_of(t, "reduces");
 }
 
 }  // namespace detail
@@ -168,6 +177,7 @@ constexpr flaw flaw_of(description const& m) {
   if (found) return found;
   if (m.near_bytes_per_second.value > 0 && m.near_bytes.value == 0)
     return {"near_bytes", "is missing"};
+  if (flaw const f = detail::flaw_of(m.reads, "reads")) return f;
   if (m.far_bytes.value > 0 && m.far_bytes.value < m.near_bytes.value)
     return {"far_bytes", "is below near_bytes"};
   for (int k = 0; k < m.kernel_count; ++k) {

@@ -27,11 +27,11 @@ constexpr reduce_table eight_by_nvswitch(std::string_view source) {
   reduce_table t;
   t.replicas = 8, t.source = source;
   constexpr double kib = 1024, mib = 1024 * kib;
-  constexpr reduce_time us[] = {{32 * kib, 17.9}, {256 * kib, 18.6},   {mib, 25.3},
-                                {2 * mib, 40.1},  {4 * mib, 52.4},     {8 * mib, 80.6},
-                                {16 * mib, 121},  {32 * mib, 197},     {64 * mib, 318},
-                                {128 * mib, 571}, {1024 * mib, 4050.}, {16384 * mib, 62540.}};
-  for (reduce_time const& r : us) t.push(r.bytes, r.seconds * 1e-6);
+  constexpr time_table::entry us[] = {{32 * kib, 17.9}, {256 * kib, 18.6},   {mib, 25.3},
+                                      {2 * mib, 40.1},  {4 * mib, 52.4},     {8 * mib, 80.6},
+                                      {16 * mib, 121},  {32 * mib, 197},     {64 * mib, 318},
+                                      {128 * mib, 571}, {1024 * mib, 4050.}, {16384 * mib, 62540.}};
+  for (time_table::entry const& r : us) t.push(r.bytes, r.seconds * 1e-6);
   return t;
 }
 

@@ -33,6 +33,7 @@ struct step_part {
   element type = element::f32;   // of the arithmetic
   std::string_view name{};       // the step that decides how long it takes
   amount operations{}, bytes{};  // of a reduce: the bytes of one replica's term
+  amount reads{};                // of a kernel: the bytes that it reads, a part of `bytes`
   amount seconds{};              // measured: they replace the other two
   int launches = 0;
   int after = -1;          // of a kernel: the last reduce whose result it reads
@@ -162,6 +163,7 @@ class step_counter {
     bool const alone = !root.where.is_distributed();
     k.operations = split(one.flops, two.flops, alone);
     k.bytes = split(one.bytes_read + one.bytes_written, two.bytes_read + two.bytes_written, alone);
+    k.reads = split(one.bytes_read, two.bytes_read, alone);
     k.name = root.name, k.type = root.type;
     if (root.name.substr(0, 6) == "update") k.kind = part_kind::update;
     bool decided = root.kind == step_kind::call;

@@ -80,14 +80,16 @@ inline std::string constants_text(machines::description const& m) {
     if (memory.value > 0)
       line("slowdown of the memory of " + n, readable_number(memory.value), memory.source);
   }
-  for (int k = 0; k < m.reduce_count; ++k) {
-    machines::reduce_table const& t = m.reduces[k];
+  auto const times = [&](std::string const& name, machines::time_table const& t) {
     std::string all;
     for (int i = 0; i < t.count; ++i)
       all += (i ? ", " : "") + readable_number(t.at[i].bytes) + ": " +
              readable_seconds(t.at[i].seconds);
-    line("all-reduce of " + std::to_string(t.replicas) + " replicas, bytes: time", all, t.source);
-  }
+    if (t.count > 0) line(name + ", bytes: time", all, t.source);
+  };
+  times("kernels that read", m.reads);
+  for (int k = 0; k < m.reduce_count; ++k)
+    times("all-reduce of " + std::to_string(m.reduces[k].replicas) + " replicas", m.reduces[k]);
   return text;
 }
 

@@ -47,6 +47,7 @@ std::string const good = "# locus machine 1\n"
                          "reduce,2:1000,1e-5,measured\n"
                          "reduce,2:100000,1e-4,measured\n"
                          "reduce,4:1000,3e-5,measured\n"
+                         "read,4096,2e-6,measured\n"
                          "end,,,\n";
 
 std::string replaced(std::string text, std::string const& from, std::string const& to) {
@@ -75,6 +76,9 @@ TEST_CASE("a machine in a file") {
   CHECK(m.reduce_count == 2);
   CHECK(m.reduces[0].count == 2);
   CHECK(m.reduces[1].at[0].seconds == 3e-5);
+  CHECK(m.reads.count == 1);
+  CHECK(m.reads.at[0].bytes == 4096);
+  CHECK(m.reads.at[0].seconds == 2e-6);
   step_list s(4);
   s.measured("all", 1e-3).all_reduce(1000);
   CHECK(predict(s, m, {.replicas = 2}).seconds() == doctest::Approx(1.1e-3 + 1e-5));

@@ -113,6 +113,34 @@ TEST_CASE("bytes between a cache and the memory, a cache that is shared") {
   CHECK_THROWS_AS(static_cast<void>(seconds(1, 1)), configuration_error);
 }
 
+TEST_CASE("a kernel that reads more than it stores waits for its reads") {
+  dice r(13);
+  auto m = any_machine(r, 1, 4);
+  m.launch_seconds = {1e-30, "drawn"}, m.bytes_per_second = {3e10, "drawn"};
+  auto const seconds = [&](double bytes, double reads, int replicas) {
+    step_list s(1);
+    step_part p;
+    p.name = "map", p.launches = 1, p.bytes.by_rows = bytes, p.reads.by_rows = reads;
+    s.add(p);
+    return predict(s, m, {.replicas = replicas}).seconds();
+  };
+  CHECK(near(seconds(3e6, 3e6, 1), 1e-4));  // a machine that does not tell them apart
+  m.reads.push(1e6, 1e-5), m.reads.push(4e6, 4e-4), m.reads.source = "drawn";
+  CHECK(near(seconds(4e6, 4e6, 1), 4e-4));
+  CHECK(near(seconds(4e6, 1e6, 1), 4e6 / 3e10));  // three quarters are stored beside
+  CHECK(near(seconds(2e6, 2e6, 1), 1e-5 + 3.9e-4 / 3));
+  CHECK(near(seconds(8e6, 8e6, 1), 4e-4 + 3.9e-4 / 3 * 4));
+  CHECK(near(seconds(1e5, 1e5, 1), 1e5 / 3e10));
+  m.bytes_per_second = {1e15, "drawn"};
+  CHECK(near(seconds(1e5, 1e5, 1), 1e-6));
+  CHECK(near(seconds(1e6, 1e6, 4), 1e-5));  // each has a cache of its own
+  m.add(machines::slowdown{1, {1, "drawn"}});
+  m.add(machines::slowdown{4, {2, "drawn"}, {3, "drawn"}});
+  CHECK(near(seconds(1e6, 1e6, 4), 2 * 4e-4 / 4));  // four share it
+  m.near_bytes_per_second = {1e15, "drawn"}, m.near_bytes = {2e6, "drawn"};
+  CHECK(near(seconds(1e6, 1e6, 4), 3 * 4e-4 / 4));  // and wait for the memory
+}
+
 TEST_CASE("reductions by hand: on a node by its table, between nodes by a ring or a tree") {
   dice r(3);
   for (int k = 0; k < 50; ++k) {
@@ -334,6 +362,9 @@ TEST_CASE("machines that cannot be predicted are refused") {
   m = good, m.reduces[0].at[1].bytes = m.reduces[0].at[0].bytes, says(m, "bytes do not rise");
   m = good, m.reduces[0].replicas = 1, says(m, "fewer than two replicas");
   m = good, m.near_bytes_per_second = {1, "drawn"}, says(m, "near_bytes is missing");
+  m = good, m.reads.push(1, 1), says(m, "reads has no source");
+  m.reads.source = "drawn", m.reads.push(1, 2),
+  says(m, "reads has a table whose bytes do not rise");
   m = good, m.add(machines::kernel_rate{"conv2d", {nan, "drawn"}}), says(m, "conv2d has a speed");
   m = good, m.add(machines::slowdown{2, {0, "drawn"}}), says(m, "slowdown");
 }

@@ -39,6 +39,7 @@ static_assert(step.parts[0].operations.each == 0);
 static_assert(step.parts[0].operations.by_rows == 2. * 512 * 256 * 4096);
 static_assert(step.parts[0].bytes.by_rows == batch + slopes);
 static_assert(step.parts[0].bytes.each == weights);  // each replica stores its term
+static_assert(step.parts[0].reads.by_rows == batch + slopes && step.parts[0].reads.each == 0);
 static_assert(step.parts[1].kind == part_kind::reduce && step.parts[1].bytes.each == weights);
 static_assert(step.parts[1].bytes.at(0.5) == Descent::bytes_reduced());
 static_assert(step.parts[2].after == 1);  // it reads what the reduction leaves
