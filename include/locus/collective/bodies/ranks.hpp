@@ -361,22 +361,22 @@ LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const&
 
 LOCUS_FUNCTION void fold_bucket_over_ranks(host_reduction const* bucket, int n,
                                            reduction_order order, collective_name const& name) {
-  std::vector<host_reduction const*> alone, together;
+  std::vector<host_reduction const*> alone, small;
   std::int64_t bytes = 0;
   for (host_reduction const* one = bucket; one < bucket + n; ++one) {
     bytes += one->job.bytes();
-    (one->job.bytes() < bytes_alone ? together : alone).push_back(one);
+    (one->job.bytes() < bytes_alone ? small : alone).push_back(one);
   }
-  if (together.size() == 1) alone.push_back(together[0]), together.clear();
+  if (small.size() == 1) alone.push_back(small[0]), small.clear();
   rank_point const mine = point_of(name.operation, bytes);
   meet_ranks(mine);
   for (host_reduction const* one : alone)
     locus::detail::fold_announced(one->job, one->terms, order, mine);
-  if (together.empty()) return;
+  if (small.empty()) return;
   locus::detail::joined_reductions joined;
-  joined.join(together);
+  joined.join(small);
   locus::detail::fold_announced(joined.job, joined.terms, order, mine);
-  joined.part(together);
+  joined.part(small);
 }
 
 LOCUS_FUNCTION bool goes_beside(std::int64_t bytes) {
