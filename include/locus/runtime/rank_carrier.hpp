@@ -8,11 +8,9 @@
 #include <locus/device/device.hpp>  // reduction
 #include <locus/shape/element.hpp>  // element
 
-namespace locus {
-struct logical_device;
-}
-
 namespace locus::runtime {
+
+struct logical_device;
 
 /// One message of an exchange.
 struct rank_message {
