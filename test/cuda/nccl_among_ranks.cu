@@ -12,6 +12,8 @@
 
 #include <unistd.h>
 
+#include <locus/algorithms/by_functor.hpp>
+#include <locus/algorithms/scan.hpp>
 #include <locus/testing/ranks.hpp>
 
 #include "../ptx/ask.hpp"
@@ -37,12 +39,21 @@ void sums(doubles& out) {
   put(out, to<Mirrored<List>>(sum<0>(x))), put(out, to<Mirrored<List>>(max<0>(x)));
   if (sizeof(T) > 2) put(out, to<Mirrored<List>>(sum(x)));
 }
+/// a row of totals for each replica travels; whole numbers, so that the cut does not matter
+template <class List>
+void scans(doubles& out) {
+  auto const last = host_device([] LOCUS_HOST_DEVICE(double a, double b) { return b > 0 ? b : a; });
+  Tensor<double, Dextents<2>, Sharded<0, List>> const x(
+      floor(100. * uniform<double>(dextents<2>(1001, 3), seed{5}) - 50.));
+  put(out, cumsum<0>(x)), put(out, cumsum<0>(x, exclusive, from_end)), put(out, cummax<0>(x));
+  put(out, scan<0>(x, last)), put(out, reduce<0>(x, last, 7.));
+}
 template <class List, class One>
 doubles numbers_of() {
   doubles out;
   sums<double, List>(out), sums<float, List>(out), sums<std::int32_t, List>(out);
   sums<half, List>(out), sums<bfloat16, List>(out);
-  stencil<List>(out), training<List>(out), moves<List, One>(out);
+  scans<List>(out), stencil<List>(out), training<List>(out), moves<List, One>(out);
   return out;
 }
 /// the numbers, then 1 if NCCL has joined the ranks, then what the PTX machine found

@@ -13,8 +13,9 @@ inline namespace LOCUS_MODE {
 template <class Loss, weights_of By, bool Apart, class T, class U, class RowWeight,
           class ClassWeight, class... Metrics>
 struct score_team {
+  static constexpr bool by_row = of_rows(By), by_class = of_classes(By);
   // for dense targets with weights of classes, the last piece finds the class of a row
-  static constexpr bool finds_class = of_classes(By) && !Loss::sparse;
+  static constexpr bool finds_class = by_class && !Loss::sparse;
   static constexpr int columns = 1 + int(sizeof...(Metrics)), pieces = columns + finds_class;
   template <int K>
   using piece = at_t<K, type_list<Loss, Metrics..., class_of_targets>>;
@@ -214,10 +215,10 @@ struct score_team {
   }
   LOCUS_HOST_DEVICE T weight(line const& l, [[maybe_unused]] first const& one) const {
     T w(1);
-    if constexpr (of_rows(By)) w = T(row_weights[l.row / inner]);
+    if constexpr (by_row) w = T(row_weights[l.row / inner]);
     if constexpr (finds_class)
       w *= T(class_weights[get<std::size_t(columns)>(one).place]);
-    else if constexpr (of_classes(By))
+    else if constexpr (by_class)
       w *= T(class_weights[l.label]);
     return w;
   }
