@@ -42,8 +42,8 @@ void each_network(int replicas, F&& f) {
   {
     std::int64_t const rows = 4096 * replicas;
     f("linear regression, 1024 inputs, 4096 rows",
-      nn::compile<Over>(nn::Sequential{nn::Input<1024>{}, nn::Dense<1>{}}, nn::SGD{},
-                        nn::MeanSquaredError{}),
+      nn::compile<Over>(nn::Sequential{nn::Input<1024>{}, nn::Dense<1>{}},
+                        nn::SGD{.learning_rate = 1e-3}, nn::MeanSquaredError{}),
       images<Over, 1024>(rows), images<Over, 1>(rows));
   }
   {
