@@ -56,12 +56,13 @@ doubles numbers_of() {
   scans<List>(out), stencil<List>(out), training<List>(out), moves<List, One>(out);
   return out;
 }
-/// the numbers, then 1 if NCCL has joined the ranks, then what the PTX machine found
+/// the numbers, then the cards of all ranks, 1 if NCCL has joined them, and what the PTX machine found
 doubles by_nccl() {
   doubles out = numbers_of<Ranks<AllGpus>, GpuDevice<0>>();
   bool joined = false;
   for (detail::communicator_set* s : detail::communicators().sets)
     joined = joined || (s->joins_processes() && s->tried && !s->is_broken());
+  out.push_back(runtime::this_rank.all_gpus);
   out.push_back(joined), out.push_back(double(ptx_figure("ptx_findings")));
   return out;
 }
@@ -83,18 +84,20 @@ void as_a_host_of_its_own(int rank) {
   for (char const* off : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"}) setenv(off, "1", 1);
   setenv("NCCL_NET", "Socket", 1), setenv("NCCL_MAX_CTAS", "1", 1);
   setenv("NCCL_SOCKET_IFNAME", "lo", 0);
-  if (rank < int(cards_of_ranks.size()))
-    setenv("PTX_CARDS", std::to_string(cards_of_ranks[std::size_t(rank)]).c_str(), 1);
+  if (rank < int(cards_of_ranks.size())) ptx_set_cards(cards_of_ranks[std::size_t(rank)]);
 }
 
 void compare(int ranks, doubles const& right) {
   auto const ends =
       testing::on_ranks(ranks, by_nccl, {.before = as_a_host_of_its_own, .seconds = 200});
   double most = 0;
+  int cards = cards_of_ranks.empty() ? ranks : 0;
+  for (int const n : cards_of_ranks) cards += n;
   for (testing::rank_end const& e : ends) {
-    check(e.is_good() && e.numbers.size() == right.size() + 2, "a rank: " + e.error);
+    check(e.is_good() && e.numbers.size() == right.size() + 3, "a rank: " + e.error);
     if (!e.is_good()) continue;
-    check(e.numbers[right.size()] == 1, "NCCL joins the ranks");
+    check(e.numbers[right.size()] == cards, "the cards of the ranks");
+    check(e.numbers[right.size() + 1] == 1, "NCCL joins the ranks");
     check(e.numbers.back() == (cards_of_ranks.empty() ? -1 : 0), "findings of the PTX machine");
     for (std::size_t i = 0; i < right.size(); ++i)
       most = std::fmax(most, std::abs(e.numbers[i] - right[i]) / (1 + std::abs(right[i])));

@@ -25,6 +25,8 @@ inline void ptx_forget() { ptx_machine::function<void()>("ptx_forget")(); }
 inline void ptx_fail(char const* name, std::uint64_t n, int code) {
   ptx_machine::function<void(char const*, std::uint64_t, int)>("ptx_fail")(name, n, code);
 }
+/// means: this process has n cards, which it has not asked for yet
+inline void ptx_set_cards(int n) { ptx_machine::function<void(int)>("ptx_set_cards")(n); }
 /// how often a function of the CUDA runtime was called
 inline std::int64_t ptx_calls(char const* name) {
   return static_cast<std::int64_t>(

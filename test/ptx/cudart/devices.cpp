@@ -143,6 +143,10 @@ PTX_API cudaError_t cudaDeviceSynchronize() {
 }
 
 // ---- for tests ----
+/// in a process that a test has forked: its number of cards, before it asks for them
+PTX_API void ptx_set_cards(int n) {
+  api([&](state& s) { return s.facts.devices = n, cudaSuccess; });
+}
 PTX_API std::uint64_t ptx_findings() {
   std::uint64_t n = 0;
   for (auto each : statistics::instance().findings) n += each;
