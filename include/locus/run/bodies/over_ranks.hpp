@@ -117,11 +117,9 @@ struct crossing_of_ranks {
       gpus_of_messages.push_back(source.on);
       return source.at->data;
     }
-    shape part{rank, {}};
-    for (int a = 0; a < rank; ++a) part.extent[a] = source.at->extents[a];
     local_layout layout;
-    local_value const packed = dense_value(take(size_of(*source.at, rank) * element_bytes), part,
-                                           single(host.name), 0, layout);
+    void* const data = take(size_of(*source.at, rank) * element_bytes);
+    local_value const packed = dense_as(*source.at, data, host, layout);
     copy(on_host(&packed), source);
     return packed.data;
   }
@@ -135,13 +133,18 @@ struct crossing_of_ranks {
   }
   void unpack_message(void* data, copy_side const& target) {
     if (data == target.at->data) return;
-    shape part{rank, {}};
-    for (int a = 0; a < rank; ++a) part.extent[a] = target.at->extents[a];
     local_layout layout;
-    local_value const packed = dense_value(data, part, single(host.name), 0, layout);
+    local_value const packed = dense_as(*target.at, data, host, layout);
     copy(target, on_host(&packed));
   }
 
+  /// a value with the extents of another, dense on a device
+  local_value dense_as(local_value const& like, void* data, logical_device const& on,
+                       local_layout& layout) const {
+    shape part{rank, {}};
+    for (int a = 0; a < rank; ++a) part.extent[a] = like.extents[a];
+    return dense_value(data, part, single(on.name), 0, layout);
+  }
   void* take(std::int64_t n) { return n > 0 ? run.memory.take_reserve(host, n) : nullptr; }
 
   void copy(copy_side const& target, copy_side const& source) {
@@ -426,12 +429,12 @@ struct crossing_of_cards : crossing_of_ranks {
       if (on.on[r] == &runtime::find_device(d)) return r;
     return -1;
   }
-  /// what this rank says of the side on one device, which of a scatter is that of rank 0: 1 + the number of its
-  /// card, or 0: it is on no card of the list
+  /// the replica whose card has the side on one device; -1: that is on no card of the list
+  int one_side() const { return replica_on(to.is_single() ? to.at(0) : from.at(0)); }
+  /// what this rank says of that side, which of a scatter is that of rank 0: 1 + the number of its card, or 0
   int say() const {
     if (me.how == transfer_kind::scatter && runtime::this_rank.rank > 0) return 1;
-    int const r = replica_on(to.is_single() ? to.at(0) : from.at(0));
-    return r < 0 ? 0 : on.numbers.before + r + 1;
+    return one_side() < 0 ? 0 : on.numbers.before + one_side() + 1;
   }
 
   // ---- dense memory on the cards ----
@@ -446,11 +449,9 @@ struct crossing_of_cards : crossing_of_ranks {
     if (n == 0) return nullptr;
     wait_for(run, source.number, source.replica, *source.on);
     if (is_dense(*source.at, rank)) return source.at->data;
-    shape part{rank, {}};
-    for (int a = 0; a < rank; ++a) part.extent[a] = source.at->extents[a];
     local_layout layout;
-    local_value const dense = dense_value(run.memory.take_reserve(*source.on, n), part,
-                                          single(source.on->name), 0, layout);
+    local_value const dense =
+        dense_as(*source.at, run.memory.take_reserve(*source.on, n), *source.on, layout);
     copy_here({source.on, &dense}, source);
     return dense.data;
   }
@@ -511,9 +512,7 @@ struct crossing_of_cards : crossing_of_ranks {
       local_layout layout, of_block;
       local_value const target = rows_of_arrival(a.r, a.begin, a.n, layout);
       logical_device& d = runtime::find_device(to.at(a.r));
-      shape part{rank, {}};
-      for (int k = 0; k < rank; ++k) part.extent[k] = target.extents[k];
-      local_value const block = dense_value(a.block, part, single(d.name), 0, of_block);
+      local_value const block = dense_as(target, a.block, d, of_block);
       runtime::wait(d, queue_kind::compute, run.ready(v, a.r));
       copy_here({&d, &target}, {&d, &block});
     }
@@ -578,7 +577,7 @@ struct crossing_of_cards : crossing_of_ranks {
       std::int64_t const n = size_of_piece(g) * bytes_of_row();
       if (n == 0) continue;
       if (!is_here(g)) {
-        receive(replica_on(to.at(0)), g, room(0, begin_of_piece(g), size_of_piece(g)), n);
+        receive(one_side(), g, room(0, begin_of_piece(g), size_of_piece(g)), n);
         continue;
       }
       int const r = g - from.devices.before();
@@ -601,7 +600,7 @@ struct crossing_of_cards : crossing_of_ranks {
         local_layout layout;
         local_value const part = part_of(run.value(me.from, 0), rank, to.axis, begin_of_piece(g),
                                          size_of_piece(g), element_bytes, layout);
-        send(replica_on(from.at(0)), g, packed(here(0, &part)), n);
+        send(one_side(), g, packed(here(0, &part)), n);
         run.done.sent += n;
         continue;
       }
@@ -662,7 +661,7 @@ LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me) {
     // where one side is on one device, all ranks decide when they meet
     if (!on_one) communicators_for(on, {name_of(me.how), -1});
     if (me.how == transfer_kind::halo) return;
-    if (!on_one || k.say() != 0) return k.foresee();
+    if (!on_one || k.one_side() >= 0) return k.foresee();
   }
   if (me.how == transfer_kind::halo) {
     if (c.halo_is_direct()) return;
