@@ -114,6 +114,7 @@ class Ranks:
                                            env={**os.environ, **environment}) for c in commands]
         self.answers = self.processes[0].stdout
         if self.answer() != 'ready':
+            self.end()
             sys.exit(f'the ranks of {side} ended before they were ready')
         # for both directions, so that no call waits for a rank that has ended
         self.pipes = [open(os.open(path, os.O_RDWR), 'w', buffering=1) for path in paths]
@@ -130,16 +131,22 @@ class Ranks:
             sys.exit(f'the ranks of {self.side} ended in {name}')
         return float(answer[0]), [float(loss) for loss in answer[1:]]
 
+    def end(self):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait()
+
     def __enter__(self):
         return self
 
     def __exit__(self, failure, *_):
         for pipe in self.pipes:
             pipe.close()
+        if failure:
+            return self.end()
         for process in self.processes:
-            if failure:
-                process.terminate()
-            elif process.wait(60) != 0:
+            if process.wait(60) != 0:
                 sys.exit(f'the ranks of {self.side} ended with {process.returncode}')
 
 

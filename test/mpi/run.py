@@ -324,7 +324,7 @@ def on_cards(mpirun, example, host, cards, layouts, rows=128):
     with tempfile.TemporaryDirectory() as folder:
         arguments, reference = data_of(example, folder, rows, 1), {}
 
-        def measure(counts, order, joined):
+        def measure(counts, order, joined=''):
             each = [word for rank, n in enumerate(counts) for word in (
                 ':', '-n', '1', 'env', f'PTX_CARDS={n}', f'NCCL_HOSTID=locus-test-{rank}', cards, *arguments)]
             run = Run(mpirun, 1, each[3:], ORDER=order)
@@ -344,10 +344,10 @@ def on_cards(mpirun, example, host, cards, layouts, rows=128):
                 compare(f'one process, {replicas} simulated GPUs', ('fast', replicas), one,
                         faults_of(one, one.end(60), True, {AS_PLANNED: 1}), 0)
                 compare(f'one process, {replicas} cards, in replica order', ('ranked', replicas),
-                        *measure([replicas], 'ranked', 'with'), 0)
+                        *measure([replicas], 'ranked'), 0)
             compare(f'{len(counts)} ranks with {layout} cards', ('fast', replicas), *measure(counts, 'fast', 'with NCCL'), 1e-9)
             compare(f'{len(counts)} ranks with {layout} cards, in replica order', ('ranked', replicas),
-                    *measure(counts, 'ranked', 'with'), 0)
+                    *measure(counts, 'ranked'), 0)
 
 
 def heat(mpirun, program, counts=(1, 2, 4)):

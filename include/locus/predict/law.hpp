@@ -203,6 +203,17 @@ constexpr double seconds_of_reads(machines::description const& m, double bytes, 
   return seconds / sharers * (is_near ? slow.kernels : slow.memory);
 }
 
+/// Seconds in which a kernel reads and stores bytes. y = 2 x + y, by which the bandwidth is known, reads two thirds of its
+/// bytes; a kernel that reads more goes to the table of reads on a line
+constexpr double seconds_of_traffic(machines::description const& m, double bytes, double reads,
+                                    int sharers, slowness const& slow) {
+  double const known = seconds_of_memory(m, bytes, sharers, slow);
+  double const beyond = 3 * reads - 2 * bytes;  // 0: as y = 2 x + y; bytes: it only reads
+  if (beyond <= 0) return known;
+  double const more = seconds_of_reads(m, reads, sharers, slow) - known;
+  return more > 0 ? known + beyond / bytes * more : known;
+}
+
 constexpr kernel_seconds seconds_of_kernel(machines::description const& m, step_part const& p,
                                            double share, slowness const& slow, int sharers) {
   kernel_seconds t;
@@ -215,8 +226,7 @@ constexpr kernel_seconds seconds_of_kernel(machines::description const& m, step_
   if (rate == 0) rate = m.float_operations_per_second.value;
   for (int k = 0; k < m.kernel_count; ++k)
     if (m.kernels[k].name == p.name) rate = m.kernels[k].operations_per_second.value;
-  double const memory = larger(seconds_of_memory(m, bytes, sharers, slow),
-                               seconds_of_reads(m, p.reads.at(share), sharers, slow));
+  double const memory = seconds_of_traffic(m, bytes, p.reads.at(share), sharers, slow);
   double const arithmetic = operations / rate * slow.kernels;
   t.by[memory > arithmetic ? 0 : 1] = memory > arithmetic ? memory : arithmetic;
   t.by[2] =

@@ -128,6 +128,9 @@ TEST_CASE("a kernel that reads more than it stores waits for its reads") {
   m.reads.push(1e6, 1e-5), m.reads.push(4e6, 4e-4), m.reads.source = "drawn";
   CHECK(near(seconds(4e6, 4e6, 1), 4e-4));
   CHECK(near(seconds(4e6, 1e6, 1), 4e6 / 3e10));  // three quarters are stored beside
+  CHECK(near(seconds(3e6, 2e6, 1), 1e-4));        // as y = 2 x + y
+  double const reads = 1e-5 + 3.9e-4 * 1.5 / 3;   // of 2.5e6 bytes
+  CHECK(near(seconds(3e6, 2.5e6, 1), (1e-4 + reads) / 2));
   CHECK(near(seconds(2e6, 2e6, 1), 1e-5 + 3.9e-4 / 3));
   CHECK(near(seconds(8e6, 8e6, 1), 4e-4 + 3.9e-4 / 3 * 4));
   CHECK(near(seconds(1e5, 1e5, 1), 1e5 / 3e10));
