@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/rank_queue.hpp declares.
 #pragma once
-#include <memory>   // unique_ptr
-#include <utility>  // move
+#include <utility>  // exchange, move
 
 #include <locus/collective/rank_queue.hpp>  // the declarations
 #include <locus/core/clock.hpp>             // read_clock
@@ -75,7 +74,8 @@ LOCUS_FUNCTION void rank_queue::loop() {
 
 namespace locus::detail {
 
-LOCUS_SHARED_STATE inline std::unique_ptr<internal::rank_queue> reductions_under_way;
+/// Ends with the ranks; a program that exits before leaves it to the system, with what waits there.
+LOCUS_SHARED_STATE inline constinit internal::rank_queue* reductions_under_way = nullptr;
 
 /// means: see rank_queue_functions
 LOCUS_FUNCTION void wait_between_ranks(std::uint64_t ticket) {
@@ -102,7 +102,7 @@ namespace locus::internal {
 
 LOCUS_FUNCTION rank_queue& queue_between_ranks() {
   if (!locus::detail::reductions_under_way) {
-    locus::detail::reductions_under_way = std::make_unique<rank_queue>();
+    locus::detail::reductions_under_way = new rank_queue;
     runtime::between_ranks = &locus::detail::queue_functions;
   }
   return *locus::detail::reductions_under_way;
@@ -115,7 +115,7 @@ LOCUS_FUNCTION void finish_between_ranks() {
 
 LOCUS_FUNCTION void end_between_ranks() noexcept {
   runtime::between_ranks = nullptr;
-  locus::detail::reductions_under_way.reset();
+  delete std::exchange(locus::detail::reductions_under_way, nullptr);
 }
 
 LOCUS_FUNCTION bool is_busy_between_ranks() {
