@@ -30,7 +30,6 @@
 #include <locus/runtime/blocking_caller.hpp>  // blocking_caller
 #include <locus/runtime/device_table.hpp>     // logical_device
 #include <locus/runtime/processors.hpp>       // count_processors
-#include <locus/runtime/rank_queue.hpp>       // has_time
 #include <locus/runtime/signals.hpp>          // without_signals
 #include <locus/runtime/threads.hpp>          // thread_limit
 #include <locus/runtime/variables.hpp>        // mpi_memory_said
@@ -180,10 +179,7 @@ inline runtime::rank_failure wait_for(std::vector<MPI_Request>& all, double seco
           return failure_of(end.MPI_ERROR);
     if (code != MPI_SUCCESS) return failure_of(code);
     if (done) return {};
-    if (runtime::has_time())
-      usleep(20);
-    else if (tries % 64 != 0)
-      continue;
+    if (tries % 64 != 0) continue;
     double const now = seconds_now();
     bool const asks = state.questions != MPI_COMM_NULL;
     if (seconds > 0 && now - begin > seconds)
@@ -252,7 +248,7 @@ inline runtime::rank_failure exchange(runtime::rank_message const* all, int coun
 }
 
 inline runtime::rank_failure broadcast(void* data, std::int64_t bytes, int root, double seconds) {
-  if (state.any_thread && bytes >= large_message && !runtime::has_time())
+  if (state.any_thread && bytes >= large_message)
     return call_blocking(
         [data, bytes, root] {
           int code = MPI_SUCCESS;
@@ -321,7 +317,7 @@ inline runtime::rank_failure all_reduce(void* data, std::int64_t count, element 
   if (of == MPI_DATATYPE_NULL || by == MPI_OP_NULL) return {runtime::rank_no_kernel, -1, nullptr};
   int bytes = 0;
   MPI_Type_size(of, &bytes);
-  if (state.any_thread && count * bytes >= large_message && !runtime::has_time())
+  if (state.any_thread && count * bytes >= large_message)
     return call_blocking(
         [data, count, bytes, of, by] {
           int code = MPI_SUCCESS;

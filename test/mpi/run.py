@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py MPIRUN laws|beside|failures|examples|heat PROGRAM: starts a program under mpirun, once for each case.
+"""run.py MPIRUN laws|beside|overlap|failures|examples|heat PROGRAM: starts a program under mpirun, once for each case.
 run.py MPIRUN 04|07|08 PROGRAM_OF_FLOATS PROGRAM_OF_DOUBLES: an example over ranks.
 run.py MPIRUN cards 04|07|08 PROGRAM PROGRAM_OF_CARDS N,N,...: the same over ranks with N cards of the PTX machine each,
   beside PROGRAM, one process with simulated GPUs; both of doubles.
@@ -350,6 +350,20 @@ def on_cards(mpirun, example, host, cards, layouts, rows=128):
                     *measure(counts, 'ranked'), 0)
 
 
+def overlap(mpirun, program):
+    """means: sums that cross while ranks compute change no loss, in replica order no bit, and no rank waits for ever"""
+    for order, tolerance in (('ranked', 0), ('fast', 1e-9)):
+        for ranks in (2, 3):
+            reference = None
+            for beside in '0', '1':
+                run = Run(mpirun, ranks, [program, order], LOCUS_OVERLAP_RANKS=beside)
+                faults = faults_of(run, run.end(60), True, {'^bits ': 1})
+                found = [[float.fromhex(word) for word in line.split()] for line in re.findall('^bits (.*)', run.text, re.M)]
+                reference = reference or found
+                faults += faults_of_numbers(found, reference, 1, tolerance)
+                report(f'sums {order}, {ranks} ranks, ' + ('while they compute' if beside == '1' else 'between kernels'), run, faults)
+
+
 def heat(mpirun, program, counts=(1, 2, 4)):
     for ranks in counts:
         run = Run(mpirun, ranks, [program])
@@ -486,7 +500,7 @@ def main():
             trainers(mpirun, which, sys.argv[3:5])
         print(f'{passed} passed, {failed} failed, 0 skipped')
         return failed > 0
-    {'laws': laws, 'beside': beside, 'failures': failures, 'examples': examples, 'heat': heat,
+    {'laws': laws, 'beside': beside, 'overlap': overlap, 'failures': failures, 'examples': examples, 'heat': heat,
      'launcher': launcher}[which](mpirun, program)
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return failed > 0

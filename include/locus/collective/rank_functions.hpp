@@ -7,14 +7,12 @@
 #include <locus/runtime/device_table.hpp>         // stamp
 
 namespace locus {
-struct replica_terms;
 struct transfer;
 namespace detail {
 struct run_state;
 }
 namespace internal {
 struct host_reduction;
-struct reduction_job;
 struct collective_name;
 }  // namespace internal
 }  // namespace locus
@@ -26,18 +24,15 @@ struct bytes_of_ranks;  // runtime/bytes_of_ranks.hpp
 struct rank_functions {
   /// means: the collectives that follow on this thread belong to that run
   void (*begin)(locus::detail::run_state const& run);
-  /// means: terms.outs[0] = the fold of the terms of all ranks. These terms, of this rank, are in
-  ///        host memory
-  void (*fold)(internal::reduction_job const& j, replica_terms const& terms, reduction_order order,
+  /// means: the fold of the terms of all ranks, of each value of a bucket; small ones travel as one
+  ///        array. The terms of this rank, and the results, are in host memory
+  void (*fold)(internal::host_reduction const* bucket, int n, reduction_order order,
                internal::collective_name const& name);
-  /// means: as fold, of the values of a bucket; small ones travel as one array
-  void (*fold_bucket)(internal::host_reduction const* bucket, int n, reduction_order order,
-                      internal::collective_name const& name);
-  /// means: a fold of so many bytes may end later: a thread carries it
-  bool (*goes_beside)(std::int64_t bytes);
-  /// means: as fold_bucket, on that thread, in the order of the calls     returns: its end
-  stamp (*start_bucket)(internal::host_reduction const* bucket, int n, reduction_order order,
-                        internal::collective_name const& name);
+  /// means: a thread is ready to carry folds of so many bytes; false: they run in the call
+  bool (*prepare_beside)(std::int64_t bytes);
+  /// means: as fold, on that thread, in the order of the calls     returns: the end of the fold
+  stamp (*start)(internal::host_reduction const* bucket, int n, reduction_order order,
+                 internal::collective_name const& name);
   /// means: counts the memory of a transfer between ranks
   void (*foresee)(locus::detail::run_state& run, transfer const& what);
   /// means: carries out a transfer between ranks

@@ -31,8 +31,8 @@ class rank_queue {
   /// fails: with the error of the first job that failed, if that job is not a later one
   void wait(std::uint64_t ticket);
   /// means: waits for all jobs     fails: as wait
-  void finish() { wait(pushed_); }
-  bool is_idle() const { return __atomic_load_n(&ended_, __ATOMIC_ACQUIRE) == pushed_; }
+  void finish();
+  bool is_idle();
 
  private:
   void loop();

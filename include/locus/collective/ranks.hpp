@@ -65,25 +65,21 @@ LOCUS_FUNCTION void share_with_ranks(std::string_view operation, void* data, std
 /// means: the collectives of this process are counted from the first again
 LOCUS_FUNCTION void begin_in_step();
 
+/// Values of a bucket with fewer bytes travel as one array. A thread wakes in the time of their fold.
+inline constexpr std::int64_t bytes_alone = 64 << 10;
 /// means: see rank_functions::fold. fast: the terms of a rank are folded, then the carrier adds the
 ///        results; ranked, or where the carrier has no addition: the fold of replicas 0, 1, 2, ...
 ///        goes from rank to rank in segments, and the last rank sends the results to all: the bits
 ///        of one process with all replicas
 /// cost:  ranked: 2 n bytes sent and received by each rank; latency of a message times ranks
-LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const& terms,
-                                    reduction_order order, collective_name const& name);
-/// Values of a bucket with fewer bytes travel as one array, and alone on the program's thread: a
-/// thread wakes in the time of their fold.
-inline constexpr std::int64_t bytes_alone = 64 << 10;
-/// means: fold_over_ranks of the values of a bucket, all announced at once
-LOCUS_FUNCTION void fold_bucket_over_ranks(host_reduction const* bucket, int n,
-                                           reduction_order order, collective_name const& name);
-/// means: the thread between ranks carries folds of so many bytes: large ones, and small ones behind
-///        them, where any thread may call the carrier and a processor is free, or the user says so
-LOCUS_FUNCTION bool goes_beside(std::int64_t bytes);
-/// means: fold_bucket_over_ranks on that thread. Other collectives of this rank wait for it
-LOCUS_FUNCTION stamp start_bucket_over_ranks(host_reduction const* bucket, int n,
-                                             reduction_order order, collective_name const& name);
+LOCUS_FUNCTION void fold_over_ranks(host_reduction const* bucket, int n, reduction_order order,
+                                    collective_name const& name);
+/// means: a thread is ready for folds of so many bytes: large ones, and small ones behind them, where
+///        any thread may call the carrier and a processor is free, or the user says so
+LOCUS_FUNCTION bool prepare_beside(std::int64_t bytes);
+/// means: fold_over_ranks on that thread. Other collectives of this rank wait for it
+LOCUS_FUNCTION stamp start_over_ranks(host_reduction const* bucket, int n, reduction_order order,
+                                      collective_name const& name);
 
 }  // namespace locus::internal
 

@@ -106,8 +106,8 @@ class replica_reducer {
   /// the algorithm of a reduction to one place in words, for the log; of an all-reduce
   text_buffer<80> describe(reduction_job const* j) const;
   text_buffer<80> describe_all_reduce(reduction_job const* j) const;
-  /// the queue of these all-reduces: the communication queue, unless a kernel of locus takes part,
-  /// or the program's thread
+  /// the queue of these all-reduces: the compute queue, if a kernel of locus or the program's thread
+  /// takes part; else the communication queue
   queue_kind queue_of(reduction_job const* jobs, int n) const;
   // ---- scratch memory of a job on each replica's device ----
   std::int64_t scratch_of(segment const& s, int element_bytes) const {

@@ -5,7 +5,6 @@
 
 #include <locus/core/macros.hpp>          // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
 #include <locus/machine/launch_site.hpp>  // logical_device
-#include <locus/runtime/rank_queue.hpp>   // between_ranks
 #include <locus/watch/event.hpp>          // run_event
 #include <locus/watch/trace.hpp>          // trace_span
 #include <locus/watch/watch.hpp>          // watcher
@@ -29,16 +28,13 @@ class event_scope {
                            queue_kind queue = queue_kind::compute) noexcept;
 
  private:
-  /// the thread between ranks does the work
-  bool is_beside_ranks() const {
-    return between_ranks && on_->is_host() && queue_ == queue_kind::communication;
-  }
   void push_range(std::string_view name);
   [[gnu::cold]] void end() noexcept;
 
   logical_device* on_ = nullptr;  // null: no span and no range
   queue_kind queue_ = queue_kind::compute;
   bool pushed_ = false;
+  bool beside_ = false;  // the thread between ranks does the work
   trace_span span_{};
   std::int64_t begin_ = 0;
   void* mark_ = nullptr;  // of the machine's begin_span

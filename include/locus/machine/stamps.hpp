@@ -21,16 +21,20 @@ inline void synchronize(stamp s) {
 /// means: the next work of that queue runs after s; if d is the host, the host waits for s
 inline void wait(logical_device& d, queue_kind kind, stamp s) {
   if (!s.is_set()) return;
-  if (d.is_host()) return synchronize(s);
+  if (d.is_host() || is_of_ranks(s)) return synchronize(s);
   machine_of(d).wait(d, kind, s);
 }
-/// means: the host waits for its pending results in those bytes, and forgets them
-inline void meet_arrivals_of_host(logical_device& host, void const* first, std::int64_t bytes) {
+/// means: the host waits for the pending results of reductions between ranks in those bytes; host null:
+///        for all of them
+inline void meet_arrivals_of_host(logical_device const* host, void const* first,
+                                  std::int64_t bytes) {
   struct met {
     stamp until;
-    ~met() { forget_arrivals(until); }
+    ~met() {
+      if (until.is_set()) forget_arrivals(until);
+    }
   } const last{last_arrival(host, first, bytes)};
-  synchronize(last.until);
+  if (last.until.is_set()) synchronize(last.until);
 }
 /// means: the compute queue of d, or the host, waits for pending results
 ///        (runtime/pending_results.hpp) that arrive on d in those bytes; null: for all of d. The
@@ -39,7 +43,7 @@ inline void meet_arrivals_of_host(logical_device& host, void const* first, std::
 inline void meet_arrivals(logical_device& d, void const* first = nullptr, std::int64_t bytes = 0,
                           logical_device* user = nullptr, queue_kind queue = queue_kind::compute) {
   if (!has_arrivals()) return;
-  if (d.is_host()) return meet_arrivals_of_host(d, first, bytes);
+  if (d.is_host()) return meet_arrivals_of_host(&d, first, bytes);
   take_arrivals(d, first, bytes, [&](stamp s) {
     wait(d, queue_kind::compute, s);
     if (user && (user != &d || queue != queue_kind::compute)) wait(*user, queue, s);

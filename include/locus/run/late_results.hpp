@@ -4,8 +4,7 @@
 #include <exception>  // exception
 #include <utility>    // exchange
 
-#include <locus/backend/devices.hpp>  // find_device
-#include <locus/machine/stamps.hpp>   // meet_arrivals
+#include <locus/machine/stamps.hpp>  // meet_arrivals
 
 namespace locus::internal {
 
@@ -20,7 +19,7 @@ class late_results {
     runtime::may_be_late = before_;
     try {
       meet();
-    } catch (std::exception const&) {}  // an exception passes already, else finish() had thrown it
+    } catch (std::exception const&) {}  // finish() would throw it; an exception passes already
   }
   /// means: all results are there     fails: with the error of a reduction
   void finish() {
@@ -30,7 +29,7 @@ class late_results {
 
  private:
   static void meet() {
-    if (runtime::has_arrivals()) runtime::meet_arrivals(runtime::find_device(cpu(0)));
+    if (runtime::has_arrivals()) runtime::meet_arrivals_of_host(nullptr, nullptr, 0);
   }
   bool before_ = std::exchange(runtime::may_be_late, true);
 };

@@ -24,19 +24,11 @@ LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me);
 ///        ranks     returns: they are
 LOCUS_FUNCTION bool exchange_between_ranks(run_state& run, transfer const& me, bool valid);
 
-inline constexpr runtime::rank_functions functions_over_ranks{begin_over_ranks,
-                                                              internal::fold_over_ranks,
-                                                              internal::fold_bucket_over_ranks,
-                                                              internal::goes_beside,
-                                                              internal::start_bucket_over_ranks,
-                                                              foresee_between_ranks,
-                                                              move_between_ranks,
-                                                              exchange_between_ranks,
-                                                              internal::tell_ranks,
-                                                              internal::gather_from_ranks,
-                                                              internal::begin_elsewhere,
-                                                              internal::give_up_ranks,
-                                                              internal::share_with_ranks};
+inline constexpr runtime::rank_functions functions_over_ranks{
+    begin_over_ranks,           internal::fold_over_ranks, internal::prepare_beside,
+    internal::start_over_ranks, foresee_between_ranks,     move_between_ranks,
+    exchange_between_ranks,     internal::tell_ranks,      internal::gather_from_ranks,
+    internal::begin_elsewhere,  internal::give_up_ranks,   internal::share_with_ranks};
 
 }  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail

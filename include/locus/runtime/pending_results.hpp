@@ -60,15 +60,16 @@ void take_arrivals(logical_device const& d, void const* first, std::int64_t byte
   }
   __atomic_store_n(&arrival_count, static_cast<int>(list.all.size()), __ATOMIC_RELAXED);
 }
-/// means: the last point at which pending results on the host overlap [first, first + bytes); null:
-///        all on the host; unset: there are none
-inline stamp last_arrival(logical_device const& host, void const* first, std::int64_t bytes) {
+/// means: the last point at which pending results on the host overlap [first, first + bytes); first
+///        null: all on it; host null: on any that is the host; unset: there are none
+inline stamp last_arrival(logical_device const* host, void const* first, std::int64_t bytes) {
   auto const* const begin = static_cast<char const*>(first);
   stamp last;
   arrival_list& list = arrivals();
   lock_guard hold(list.lock);
   for (arrival const& a : list.all)
-    if (a.on == &host && (!begin || (a.first < begin + bytes && begin < a.first + a.bytes)) &&
+    if (a.on->is_host() && (!host || a.on == host) &&
+        (!begin || (a.first < begin + bytes && begin < a.first + a.bytes)) &&
         a.when.ticket > last.ticket)
       last = a.when;
   return last;

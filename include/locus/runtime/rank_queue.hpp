@@ -22,19 +22,11 @@ struct rank_queue_functions {
   void (*wait)(std::uint64_t ticket);
   /// means: the span begins, or ends, when the reductions that the queue has now have ended
   void (*mark)(trace_span const& span, bool ends);
+  /// means: returns when the spans marked so far have their times
+  void (*finish_marks)();
 };
 
 /// This thread carries the reductions of the queue.
 LOCUS_SHARED_STATE inline thread_local constinit bool carries_reductions = false;
-/// It runs on a processor that no loop of locus uses.
-LOCUS_SHARED_STATE inline constinit bool has_own_processor = false;
-/// Threads that wait for the queue.
-LOCUS_SHARED_STATE inline constinit int waiting_for_ranks = 0;
-
-/// means: a carrier that waits here for other ranks leaves the processor to the program meanwhile
-inline bool has_time() {
-  return carries_reductions && !has_own_processor &&
-         __atomic_load_n(&waiting_for_ranks, __ATOMIC_RELAXED) == 0;
-}
 
 }  // namespace locus::runtime

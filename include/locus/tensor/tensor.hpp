@@ -280,6 +280,7 @@ class Tensor : public tensor_base {
   /// means: the address of a replica's elements; host code may not read it on a GPU
   T* data(int replica = 0) {
     tensor_block const& b = live();
+    meet_late(b, replica);
     if (!__atomic_load_n(&b.exposed, __ATOMIC_RELAXED)) {
       __atomic_store_n(&b.exposed, 1, __ATOMIC_RELAXED);  // the pointer may be written through
       runtime::forget_copies(b);
@@ -287,7 +288,9 @@ class Tensor : public tensor_base {
     return static_cast<T*>(b.pieces[replica].data);
   }
   T const* data(int replica = 0) const {
-    return static_cast<T const*>(live().pieces[replica].data);
+    tensor_block const& b = live();
+    meet_late(b, replica);
+    return static_cast<T const*>(b.pieces[replica].data);
   }
 
   /// means: one element     fails: at compile time, where the tensor is not on one CPU
@@ -359,6 +362,14 @@ class Tensor : public tensor_base {
   }
 
  private:
+  /// means: waits for the sum between ranks that is still written there (run/late_results.hpp)
+  static void meet_late(tensor_block const& b, int replica) {
+    if constexpr (where.devices.is_over_ranks()) {
+      if (!runtime::has_arrivals()) return;
+      auto& d = runtime::find_device(b.where.at(replica));
+      if (d.is_host()) runtime::meet_arrivals_of_host(&d, nullptr, 0);
+    }
+  }
   template <class Given>
   static E of_this_rank(Given const& extents) {
     static_assert(

@@ -236,20 +236,25 @@ TEST_CASE("a bucket is one collective: large values alone, small ones as one arr
     return out;
   };
   auto const ends = testing::on_ranks(2, job, {.gpus = {0, 2}});
-  doubles want{1};
-  for (std::int64_t const n : {7, 9000, 100}) {
-    auto const seed_of = seed{n == 7 ? 1u : n == 9000 ? 2u : 3u};
-    Tensor<double, Dextents<2>> const m = uniform<double>(dextents<2>(12, n), seed_of);
-    for (std::int64_t j = 0; j < n; ++j) {
-      double sum = 0;  // three replicas of four rows each, in their order
-      for (int r = 0; r < 3; ++r) {
-        double piece = 0;
-        for (int i = 0; i < 4; ++i) piece += m(4 * r + i, j);
-        sum = r == 0 ? piece : sum + piece;
+  auto const in_order = [] {  // three replicas of four rows each
+    doubles out{1};
+    for (std::int64_t const n : {7, 9000, 100}) {
+      auto const seed_of = seed{n == 7 ? 1u : n == 9000 ? 2u : 3u};
+      Tensor<double, Dextents<2>> const m = uniform<double>(dextents<2>(12, n), seed_of);
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int r = 0; r < 3; ++r) {
+          double piece = 0;
+          for (int i = 0; i < 4; ++i) piece += m(4 * r + i, j);
+          sum = r == 0 ? piece : sum + piece;
+        }
+        out.push_back(sum);
       }
-      want.push_back(sum);
     }
-  }
+    return out;
+  };
+  doubles const want = testing::on_ranks(1, in_order)[0].numbers;
+  REQUIRE(want.size() == 1 + 7 + 9000 + 100);
   for (testing::rank_end const& e : ends) {
     CHECK(e.error == "");
     REQUIRE(e.numbers.size() == want.size());
@@ -260,4 +265,45 @@ TEST_CASE("a bucket is one collective: large values alone, small ones as one arr
     CHECK(worst < 1e-14);
     CHECK(e.numbers == ends[0].numbers);
   }
+}
+
+namespace {
+
+/// two small sums of one bucket, of whole numbers: exact in any order
+template <class T>
+doubles two_sums() {
+  using All = Mirrored<Ranks<AllGpus>>;
+  Tensor<T, Dextents<2>, Sharded<0, Ranks<AllGpus>>> const
+      x = cast<T>(floor(4. * uniform<double>(dextents<2>(48, 700), seed{1}))),
+      y = cast<T>(floor(4. * uniform<double>(dextents<2>(48, 1100), seed{2})));
+  Tensor<T, Dextents<1>, All> a(dextents<1>(700)), b(dextents<1>(1100));
+  run(into(a, sum<0>(x)), into(b, sum<0>(y)));
+  doubles out;
+  put(out, a), put(out, b);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("small sums of several replicas of a rank travel as one array, of each type") {
+  doubles const want = testing::on_ranks(1, two_sums<double>)[0].numbers;  // one replica
+  for (reduction_order const order : {reduction_order::fast, reduction_order::ranked})
+    for (std::vector<int> const& gpus : {std::vector<int>{0, 2}, {0, 8}, {8, 8}}) {
+      auto const job = [&] {
+        config::set_reduction_order(order);
+        doubles out = two_sums<float>();
+        for (doubles const& more : {two_sums<double>(), two_sums<half>(), two_sums<bfloat16>()})
+          out.insert(out.end(), more.begin(), more.end());
+        return out;
+      };
+      for (testing::rank_end const& e : testing::on_ranks(2, job, {.gpus = gpus})) {
+        CHECK(e.error == "");
+        REQUIRE(want.size() == 1800);
+        REQUIRE(e.numbers.size() == 4 * want.size());
+        int wrong = 0;
+        for (std::size_t i = 0; i < e.numbers.size(); ++i)
+          wrong += e.numbers[i] != want[i % want.size()];
+        CHECK(wrong == 0);
+      }
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that collective/rank_queue.hpp declares.
 #pragma once
-#include <utility>  // exchange, move
+#include <utility>  // move
 
 #include <locus/collective/rank_queue.hpp>  // the declarations
 #include <locus/core/clock.hpp>             // read_clock
@@ -34,18 +34,24 @@ LOCUS_FUNCTION std::uint64_t rank_queue::push(std::function<void()> job) {
 }
 
 LOCUS_FUNCTION void rank_queue::wait(std::uint64_t ticket) {
-  if (__atomic_load_n(&ended_, __ATOMIC_ACQUIRE) < ticket) {
-    __atomic_fetch_add(&runtime::waiting_for_ranks, 1, __ATOMIC_RELAXED);
-    std::unique_lock hold(lock_);
-    changed_.wait(hold, [&] { return ended_ >= ticket; });
-    __atomic_fetch_sub(&runtime::waiting_for_ranks, 1, __ATOMIC_RELAXED);
-  }
   std::unique_lock hold(lock_);
-  if (failed_ > 0 && failed_ <= ticket) {
-    std::exception_ptr const error = error_;
-    hold.unlock();
-    std::rethrow_exception(error);
-  }
+  changed_.wait(hold, [&] { return ended_ >= ticket; });
+  if (failed_ == 0 || failed_ > ticket) return;
+  std::exception_ptr const error = error_;
+  hold.unlock();
+  std::rethrow_exception(error);
+}
+
+LOCUS_FUNCTION void rank_queue::finish() {
+  std::unique_lock hold(lock_);
+  std::uint64_t const last = pushed_;
+  hold.unlock();
+  wait(last);
+}
+
+LOCUS_FUNCTION bool rank_queue::is_idle() {
+  std::lock_guard const hold(lock_);
+  return ended_ == pushed_;
 }
 
 LOCUS_FUNCTION void rank_queue::loop() {
@@ -64,7 +70,7 @@ LOCUS_FUNCTION void rank_queue::loop() {
       error = std::current_exception();
     }
     hold.lock();
-    __atomic_store_n(&ended_, ended_ + 1, __ATOMIC_RELEASE);
+    ++ended_;
     if (error && failed_ == 0) failed_ = ended_, error_ = error;
     changed_.notify_all();
   }
@@ -78,8 +84,12 @@ namespace locus::detail {
 LOCUS_SHARED_STATE inline constinit internal::rank_queue* reductions_under_way = nullptr;
 
 /// means: see rank_queue_functions
-LOCUS_FUNCTION void wait_between_ranks(std::uint64_t ticket) {
-  if (reductions_under_way) reductions_under_way->wait(ticket);
+LOCUS_FUNCTION void wait_between_ranks(std::uint64_t ticket) { reductions_under_way->wait(ticket); }
+LOCUS_FUNCTION void wait_for_marks() {
+  std::uint64_t const now = reductions_under_way->push([] {});
+  try {
+    reductions_under_way->wait(now);
+  } catch (std::exception const&) {}  // of a reduction, whose reader is told
 }
 LOCUS_FUNCTION void mark_between_ranks(runtime::trace_span const& span, bool ends) {
   static std::int64_t begin = 0;  // of the thread of the queue
@@ -94,7 +104,7 @@ LOCUS_FUNCTION void mark_between_ranks(runtime::trace_span const& span, bool end
 }
 
 inline constexpr runtime::rank_queue_functions queue_functions{wait_between_ranks,
-                                                               mark_between_ranks};
+                                                               mark_between_ranks, wait_for_marks};
 
 }  // namespace locus::detail
 
@@ -109,13 +119,13 @@ LOCUS_FUNCTION rank_queue& queue_between_ranks() {
 }
 
 LOCUS_FUNCTION void finish_between_ranks() {
-  if (locus::detail::reductions_under_way && !runtime::carries_reductions)
+  if (!runtime::carries_reductions && locus::detail::reductions_under_way)
     locus::detail::reductions_under_way->finish();
 }
 
 LOCUS_FUNCTION void end_between_ranks() noexcept {
-  runtime::between_ranks = nullptr;
-  delete std::exchange(locus::detail::reductions_under_way, nullptr);
+  delete locus::detail::reductions_under_way;  // its jobs end, which look for it
+  locus::detail::reductions_under_way = nullptr, runtime::between_ranks = nullptr;
 }
 
 LOCUS_FUNCTION bool is_busy_between_ranks() {

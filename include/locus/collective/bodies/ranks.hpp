@@ -258,6 +258,7 @@ LOCUS_FUNCTION void fold_segment(internal::reduction_job const& j, replica_terms
                                  std::int64_t begin, std::int64_t n, void* before, void* out,
                                  bool to_go_on) {
   logical_device& host = runtime::find_device(cpu(0));
+  std::vector<char> so_far;  // not rounded, where the terms are too many for one fold
   for (int r = 0; r < terms.term_count;) {
     replica_terms part;
     part.count = n, part.scaled = terms.scaled, part.by = terms.by;
@@ -267,7 +268,9 @@ LOCUS_FUNCTION void fold_segment(internal::reduction_job const& j, replica_terms
     bool const last = r == terms.term_count;
     part.to_go_on = to_go_on || !last;
     if (part.to_go_on && part.scaled == scaling::divide_sum) part.scaled = scaling::none;
-    part.outs[part.out_count++] = out, before = out;
+    if (!last) so_far.resize(std::size_t(n * bytes_unrounded(j)));
+    before = last ? out : so_far.data();
+    part.outs[part.out_count++] = before;
     step_record const record{j.record.number, j.record.name, host.name};
     j.fold({&host, record, nullptr, 0}, part);
   }
@@ -330,17 +333,18 @@ struct joined_reductions {
     job.count = 0;
     for (internal::host_reduction const* one : all) job.count += one->job.count;
     terms.count = job.count;
-    memory.resize(std::size_t(job.bytes() * terms.term_count));
+    bool const apart = terms.term_count > 1;  // the terms stay until the carrier has added
+    memory.resize(std::size_t(job.bytes() * (terms.term_count + apart)));
     char* next = memory.data();
     for (int r = 0; r < terms.term_count; ++r) {
       terms.terms[r] = next;
       for (internal::host_reduction const* one : all)
         next = std::copy_n(static_cast<char const*>(one->terms.terms[r]), one->job.bytes(), next);
     }
-    terms.outs[0] = memory.data();
+    terms.outs[0] = apart ? next : memory.data();
   }
   void part(std::vector<internal::host_reduction const*> const& all) const {
-    char const* next = memory.data();
+    auto const* next = static_cast<char const*>(terms.outs[0]);
     for (internal::host_reduction const* one : all) {
       std::copy_n(next, one->job.bytes(), static_cast<char*>(one->terms.outs[0]));
       next += one->job.bytes();
@@ -352,15 +356,8 @@ struct joined_reductions {
 
 namespace locus::internal {
 
-LOCUS_FUNCTION void fold_over_ranks(reduction_job const& j, replica_terms const& terms,
-                                    reduction_order order, collective_name const& name) {
-  rank_point const mine = point_of(name.operation, j.bytes());
-  meet_ranks(mine);
-  locus::detail::fold_announced(j, terms, order, mine);
-}
-
-LOCUS_FUNCTION void fold_bucket_over_ranks(host_reduction const* bucket, int n,
-                                           reduction_order order, collective_name const& name) {
+LOCUS_FUNCTION void fold_over_ranks(host_reduction const* bucket, int n, reduction_order order,
+                                    collective_name const& name) {
   std::vector<host_reduction const*> alone, small;
   std::int64_t bytes = 0;
   for (host_reduction const* one = bucket; one < bucket + n; ++one) {
@@ -379,22 +376,30 @@ LOCUS_FUNCTION void fold_bucket_over_ranks(host_reduction const* bucket, int n,
   joined.part(small);
 }
 
-LOCUS_FUNCTION bool goes_beside(std::int64_t bytes) {
+LOCUS_FUNCTION bool prepare_beside(std::int64_t bytes) {
   static int const said = runtime::overlap_said();
   if (said == 0 || !runtime::ranks_by->any_thread()) return false;
-  runtime::has_own_processor = runtime::ranks_by->has_free_processor();
-  if (said < 0 && !runtime::has_own_processor) return false;
+  if (said < 0 && !runtime::ranks_by->has_free_processor()) return false;
   if (bytes < bytes_alone && !is_busy_between_ranks()) return false;
-  return queue_between_ranks(), true;
+  try {
+    return queue_between_ranks(), true;
+  } catch (std::exception const&) {  // the system gives no thread
+    return false;
+  }
 }
 
-LOCUS_FUNCTION stamp start_bucket_over_ranks(host_reduction const* bucket, int n,
-                                             reduction_order order, collective_name const& name) {
+LOCUS_FUNCTION stamp start_over_ranks(host_reduction const* bucket, int n, reduction_order order,
+                                      collective_name const& name) {
   auto const fold = [all = std::vector<host_reduction>(bucket, bucket + n), order, name,
                      run = run_over_ranks] {
     run_over_ranks = run;
     runtime::running_scope const scope(&all[0].job.record);
-    fold_bucket_over_ranks(all.data(), int(all.size()), order, name);
+    try {
+      fold_over_ranks(all.data(), int(all.size()), order, name);
+    } catch (std::exception const& e) {
+      give_up_ranks(e.what());  // this rank is out of step: the next collective says so
+      throw;
+    }
   };
   return {runtime::queue_of_ranks, queue_between_ranks().push(fold)};
 }

@@ -36,7 +36,7 @@ LOCUS_FUNCTION void replica_reducer::let_end_later(reduction_job const* jobs, in
   if (!folds_into_result()) return;
   std::int64_t bytes = 0;
   for (int k = 0; k < n; ++k) bytes += jobs[k].bytes();
-  ends_later_ = runtime::over_ranks->goes_beside(bytes);
+  ends_later_ = runtime::over_ranks->prepare_beside(bytes);
 }
 
 LOCUS_FUNCTION queue_kind replica_reducer::queue_of(reduction_job const* jobs, int n) const {
@@ -338,12 +338,12 @@ LOCUS_FUNCTION replica_terms replica_reducer::terms_on_host(reduction_job const&
 }
 
 LOCUS_FUNCTION void* replica_reducer::fold_on_host(reduction_job const& j) {
-  replica_terms const terms = terms_on_host(j, nullptr);
+  host_reduction const one{j, terms_on_host(j, nullptr)};
   if (t_.how == collective_algorithm::over_ranks)
-    runtime::over_ranks->fold(j, terms, t_.order, name_);
+    runtime::over_ranks->fold(&one, 1, t_.order, name_);
   else
-    fold(runtime::find_device(cpu(0)), j, terms);
-  return terms.outs[0];
+    fold(runtime::find_device(cpu(0)), j, one.terms);
+  return one.terms.outs[0];
 }
 
 LOCUS_FUNCTION void replica_reducer::all_reduce_on_host(reduction_job* jobs, int n) {
@@ -359,12 +359,12 @@ LOCUS_FUNCTION void replica_reducer::all_reduce_on_host(reduction_job* jobs, int
   int const size = static_cast<int>(bucket.size());
   if (size == 0) return;
   if (!ends_later_) {
-    runtime::over_ranks->fold_bucket(&bucket[0], size, t_.order, name_);
+    runtime::over_ranks->fold(&bucket[0], size, t_.order, name_);
     for (host_reduction const& one : bucket)
       if (!in_place) send_back(one.job, one.terms.outs[0]);
     return;
   }
-  stamp const end = runtime::over_ranks->start_bucket(&bucket[0], size, t_.order, name_);
+  stamp const end = runtime::over_ranks->start(&bucket[0], size, t_.order, name_);
   for (int k = 0; k < n; ++k)
     if (jobs[k].count > 0) jobs[k].done[0] = end;
 }

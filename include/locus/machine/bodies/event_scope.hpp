@@ -7,6 +7,7 @@
 #include <locus/machine/event_scope.hpp>  // the declarations
 #include <locus/machine/machine_of.hpp>   // machine_of
 #include <locus/runtime/cuda_api.hpp>     // gpu_api
+#include <locus/runtime/rank_queue.hpp>   // between_ranks
 #include <locus/watch/log.hpp>            // log
 
 LOCUS_COLD_BEGIN
@@ -24,7 +25,9 @@ LOCUS_FUNCTION void event_scope::begin(unsigned watchers, run_event& e, logical_
   write_details(details, e);
   span_ = the_tracer().span(e.name, details.view());
   if (e.kind == event_kind::collective) span_.replicas = e.over.asked.devices;
-  if (is_beside_ranks()) return between_ranks->mark(span_, false);
+  beside_ = between_ranks && d.is_host() && e.kind == event_kind::collective &&
+            queue == queue_kind::communication;
+  if (beside_) return between_ranks->mark(span_, false);
   if (d.is_host()) {
     begin_ = read_clock();
     return;
@@ -44,7 +47,7 @@ LOCUS_FUNCTION void event_scope::push_range(std::string_view name) {
 LOCUS_FUNCTION void event_scope::end() noexcept try {
   if (pushed_) gpu_api->range_pop();
   if (!span_.is_set()) return;
-  if (is_beside_ranks()) return between_ranks->mark(span_, true);
+  if (beside_) return between_ranks->mark(span_, true);
   if (on_->is_host())
     the_tracer().ran(span_, host_track(), begin_, read_clock());
   else

@@ -13,6 +13,7 @@
 #include <locus/machine/start_watching.hpp>     // the declarations
 #include <locus/runtime/at_end.hpp>             // at_end
 #include <locus/runtime/output_file.hpp>        // open_output
+#include <locus/runtime/rank_queue.hpp>         // between_ranks
 #include <locus/runtime/variables.hpp>          // ranges_said
 #include <locus/watch/log.hpp>                  // path_of_process, open_json_log
 #include <locus/watch/trace_file.hpp>           // write_trace
@@ -36,6 +37,8 @@ LOCUS_FUNCTION void close_trace(bool at_exit, bool finish) {
   trace_target& to = the_trace_target();
   if (finish && is_watched(watcher::trace) && table.gpu_machine)
     table.gpu_machine->finish_traced(at_exit);
+  if (finish && !at_exit && is_watched(watcher::trace) && between_ranks)
+    between_ranks->finish_marks();
   set_watcher(watcher::trace, false);
   lock_guard hold(to.lock);
   if (to.file < 0) return;

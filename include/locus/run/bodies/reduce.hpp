@@ -174,6 +174,7 @@ LOCUS_FUNCTION void reduce_bucket(run_state& run, short bucket) {
     begin_collective(scope, run, transfer_kind::all_reduce, tensors, over,
                      by.describe_all_reduce(k > 0 ? &jobs[0] : nullptr).view(), bytes,
                      carrier_of(on), by.queue_of(jobs.begin(), k));
+  run.pending.reserve(run.pending.size() + 2 * static_cast<std::size_t>(k * on.count));
   by.all_reduce(jobs.begin(), k);
   k = 0;
   for (transfer const& t : run.plan.transfers)
