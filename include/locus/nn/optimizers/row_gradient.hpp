@@ -31,6 +31,12 @@ LOCUS_COLD_BEGIN
                          << " numbers, and the rows of the table have " << width
                          << "; give it the gradient by take(table, i)");
 }
+[[noreturn]] inline void refuse_count(shape const& numbers, shape const& rows) {
+  message text;
+  throw shape_error(text << "locus: gradient_of_rows got the numbers of " << numbers
+                         << " rows and gradients " << rows
+                         << "; give it one row for each number, as take(table, i) reads them");
+}
 LOCUS_COLD_END
 
 }  // namespace detail
