@@ -48,8 +48,9 @@ LOCUS_COLD_END
 /// shape: i: any extents, int32; g: the same, and the width of the table
 /// device: any; over replicas all bring their numbers and rows to each, and sum them in their order, so
 ///         that the bits do not depend on the number of replicas
-/// cost:  no dense gradient: two kernels, and a step over the whole table with 8 KiB of zeros at a time
-/// fails: shape_error for rows of another width, on the host also for a number without a row
+/// cost:  no dense gradient (Accumulate keeps one): two kernels. The step still goes over the whole table.
+///        Inside of replicas the numbers and rows cross through the host
+/// fails: shape_error for rows of another width or count, on the host also for a number without a row
 /// after: IndexedSlices of TensorFlow, which optimizers of Keras take; what nn::Embedding gives a trainer
 template <tensor_operand I, tensor_operand G>
 auto gradient_of_rows(I&& i, G&& g) {
