@@ -142,6 +142,43 @@ TEST_CASE("a trainer knows weights by layer and name, and by axes") {
   same(std::type_identity<Gpus>{});
 }
 
+TEST_CASE("the table of an Embedding decays, or not, where only some of its rows have a gradient") {
+  // one step from `batches` batches
+  auto const stepped = []<class Replicas>(std::type_identity<Replicas>, auto const& o,
+                                          int batches) {
+    auto t = nn::compile<Replicas, double>(
+        nn::Sequential{nn::Embedding<4, 2>{11}, nn::Flatten{},
+                       nn::Dense<2>{}.begin_with(nn::glorot_uniform, nn::ones)},
+        o, nn::MeanSquaredError{});
+    Tensor<std::int32_t, Dextents<2>> const words{{1, 7}, {7, 3}, {0, 1}};
+    Tensor<double, Dextents<2>> const y(uniform<double>(dextents<2>(3, 2), seed{4}));
+    for (int k = 0; k < batches; ++k) static_cast<void>(t.train_on_batch(words, y));
+    CHECK(t.iterations() == 1);
+    std::vector<std::string> names;
+    for (nn::stored const& w : t.weights()) names.push_back(w.name);
+    CHECK(names == std::vector<std::string>{"embedding/embeddings", "dense/kernel", "dense/bias"});
+    return weights_of(t);
+  };
+  auto const same = [&](auto where, auto const& with) {
+    auto without = with;
+    without.weight_decay = 0;
+    nn::undecayed const table{.names = {"embeddings"}}, rest{.names = {"dense"}};
+    values const all = stepped(where, with, 1), none = stepped(where, without, 1);
+    for (std::size_t k = 0; k < 3; ++k) CHECK(all[k] != none[k]);
+    values const table_kept{none[0], all[1], all[2]}, rest_kept{all[0], none[1], none[2]};
+    CHECK(stepped(where, nn::ExcludeFromDecay{with, table}, 1) == table_kept);
+    CHECK(stepped(where, nn::ExcludeFromDecay{with, rest}, 1) == rest_kept);
+    // the mean of two equal batches is one of them, bit for bit
+    CHECK(stepped(where, nn::Accumulate{2, nn::ExcludeFromDecay{with, table}}, 2) == table_kept);
+    CHECK(stepped(where, nn::ExcludeFromDecay{nn::Accumulate{2, with}, rest}, 2) == rest_kept);
+  };
+  testing::simulated_gpus const two{2};
+  nn::AdamW const adam{.learning_rate = 0.1, .weight_decay = 0.5};
+  same(std::type_identity<One>{}, adam);
+  same(std::type_identity<Gpus>{}, adam);
+  same(std::type_identity<One>{}, decaying);
+}
+
 TEST_CASE("names that no weight has, and optimizers without decay, are refused") {
   CHECK(message_for({.names = {"bia"}}) ==
         "locus: ExcludeFromDecay names 'bia', which is part of no trained weight's name; there are "

@@ -23,6 +23,19 @@ LOCUS_COLD_BEGIN
        << "; give it more rows, or map rare words to one token";
   throw shape_error(text);
 }
+/// fails: shape_error for a gradient of a row that the table has not
+/// units: position: numbers in front of it
+[[noreturn]] inline void refuse_row_gradient(std::int64_t row, std::int64_t position,
+                                             std::int64_t rows) {
+  message text;
+  text << "locus: a gradient is for row " << row << " (element " << position
+       << " of the numbers of its rows), and the table has ";
+  if (rows > 0)
+    text << "rows 0 to " << rows - 1;
+  else
+    text << "no rows";
+  throw shape_error(text << "; give it the numbers by which the rows were read");
+}
 LOCUS_COLD_END
 
 namespace host {
@@ -68,12 +81,12 @@ void gather_rows(T const* table, std::int64_t vocabulary, std::int64_t width, To
 /// means: rows = the different tokens in rising order, then `vocabulary` in the rest; sums[i] = the
 ///        sum of the rows of dy whose token is rows[i], zeros in the rest
 /// shape: tokens (n), dy (n, width), rows (n), sums (n, width)
+/// fails: shape_error, which names the first number without a row, its place and the rows
 /// after: rows are added in the order of the batch: no bit depends on the number of threads
 /// cost:  one pass over the tokens for each 11 bits of the vocabulary, one over dy
 template <class T, class Token>
 std::int64_t sum_rows_by_token(std::int64_t vocabulary, std::int64_t width, Token const* tokens,
-                               std::int64_t n, T const* dy, std::int32_t* rows, T* sums,
-                               std::int64_t each = 0) {
+                               std::int64_t n, T const* dy, std::int32_t* rows, T* sums) {
   if (n == 0) return 0;
   // each word has the token in its upper half and the position in its lower half; the words are
   // sorted by digits of the token
@@ -82,7 +95,7 @@ std::int64_t sum_rows_by_token(std::int64_t vocabulary, std::int64_t width, Toke
   auto* const starts = reinterpret_cast<std::int64_t*>(to + n);  // where each row's segment begins
   for (std::int64_t i = 0; i < n; ++i) {
     auto const token = static_cast<std::int64_t>(tokens[i]);
-    if (token < 0 || token >= vocabulary) refuse_token(token, i, each, vocabulary);
+    if (token < 0 || token >= vocabulary) refuse_row_gradient(token, i, vocabulary);
     from[i] = static_cast<std::uint64_t>(token) << 32 | static_cast<std::uint64_t>(i);
   }
   int bits = 1;

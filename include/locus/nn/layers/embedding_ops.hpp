@@ -76,8 +76,7 @@ struct embedding_gradient_op {
     host::workspace<T> const unread_sums(sums.data ? 0 : dy.size());
     host::sum_rows_by_token(vocabulary, dy.extent[tokens.rank], tokens.data, n, dy.data,
                             unique.data ? unique.data : unread.data(),
-                            sums.data ? sums.data : unread_sums.data(),
-                            tokens.extent[0] > 0 ? n / tokens.extent[0] : 0);
+                            sums.data ? sums.data : unread_sums.data());
   }
   /// means: as host(), bit for bit; a token without a row is no error here: it counts as
   ///        `vocabulary`

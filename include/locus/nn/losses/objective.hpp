@@ -285,7 +285,10 @@ class objective {
     static_assert(E::rank() >= 2 && E::rank() <= 4,
                   "locus: predictions have rows and classes, and up to two axes between them; "
                   "reshape them");
-    if constexpr (E::rank() >= 2 && E::rank() <= 4) {
+    static_assert(in_order<Weights...>(),
+                  "locus: weights of rows come before those of classes; write add(predictions, "
+                  "targets, rows, classes), with rows in pieces and classes mirrored");
+    if constexpr (E::rank() >= 2 && E::rank() <= 4 && in_order<Weights...>()) {
       shape const p = read_by_loss.extents().as_shape();
       require_fit(p, targets.extents().as_shape());
       (require_weights(p, weights.extents().as_shape(), of_classes<Weights>), ...);
@@ -323,6 +326,16 @@ class objective {
   template <class W>
   static constexpr bool of_classes = std::is_same_v<typename W::policy, Replicas> &&
                                      !std::is_same_v<Replicas, rows_over<Replicas>>;
+  /// true: weights of rows or of classes, or those of rows and then those of classes
+  template <class... W>
+  static consteval bool in_order() {
+    if constexpr (sizeof...(W) < 2)
+      return true;
+    else {
+      bool const classes[] = {of_classes<W>...};
+      return sizeof...(W) == 2 && !classes[0] && classes[1];
+    }
+  }
   static void require_weights(shape const& p, shape const& w, bool of_classes) {
     if (w.rank == 1 && w.extent[0] == p.extent[of_classes ? p.rank - 1 : 0]) return;
     message text;

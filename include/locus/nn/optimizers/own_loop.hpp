@@ -272,11 +272,13 @@ class optimizer {
       static_assert(is_table,
                     "locus: gradient_of_rows is the gradient of a table of two axes; give another "
                     "weight grad(loss, w)");
-      shape const rows = locus::internal::shape_now(e.rows);
+      shape const numbers = locus::internal::shape_now(e.indices),
+                  rows = locus::internal::shape_now(e.rows);
+      for (int a = 0; a < numbers.rank; ++a)
+        if (numbers.extent[a] != rows.extent[a]) detail::refuse_count(numbers, rows);
       if (rows.extent[rows.rank - 1] != all.extent[1])
         detail::refuse_width(rows.extent[rows.rank - 1], all.extent[1]);
-      return std::tuple(f(std::type_identity<std::int32_t>{},
-                          Dextents<I::pattern.rank>(locus::internal::shape_now(e.indices))),
+      return std::tuple(f(std::type_identity<std::int32_t>{}, Dextents<I::pattern.rank>(numbers)),
                         f(std::type_identity<T>{}, Dextents<G::pattern.rank>(rows)));
     }
   }

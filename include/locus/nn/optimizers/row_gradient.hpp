@@ -2,7 +2,7 @@
 // gradient_of_rows(i, g): the gradient of a table of which a loss read few rows, for nn::optimizer.
 #pragma once
 #include <cstdint>  // int32_t, int64_t
-#include <utility>  // move
+#include <utility>  // forward
 
 #include <locus/core/error.hpp>    // shape_error
 #include <locus/core/macros.hpp>   // LOCUS_COLD_BEGIN
@@ -31,6 +31,12 @@ LOCUS_COLD_BEGIN
                          << " numbers, and the rows of the table have " << width
                          << "; give it the gradient by take(table, i)");
 }
+[[noreturn]] inline void refuse_count(shape const& numbers, shape const& rows) {
+  message text;
+  throw shape_error(text << "locus: gradient_of_rows got the numbers of " << numbers
+                         << " rows and gradients " << rows
+                         << "; give it one row for each number, as take(table, i) reads them");
+}
 LOCUS_COLD_END
 
 }  // namespace detail
@@ -42,13 +48,14 @@ LOCUS_COLD_END
 /// shape: i: any extents, int32; g: the same, and the width of the table
 /// device: any; over replicas all bring their numbers and rows to each, and sum them in their order, so
 ///         that the bits do not depend on the number of replicas
-/// cost:  no dense gradient: two kernels, and a step over the whole table with 8 KiB of zeros at a time
-/// fails: shape_error for rows of another width, on the host also for a number without a row
+/// cost:  no dense gradient (Accumulate keeps one): two kernels. The step still goes over the whole table.
+///        Inside of replicas the numbers and rows cross through the host
+/// fails: shape_error for rows of another width or count, on the host also for a number without a row
 /// after: IndexedSlices of TensorFlow, which optimizers of Keras take; what nn::Embedding gives a trainer
 template <tensor_operand I, tensor_operand G>
-auto gradient_of_rows(I const& i, G const& g) {
-  using Indices = expression_of_t<I const&>;
-  using Rows = expression_of_t<G const&>;
+auto gradient_of_rows(I&& i, G&& g) {
+  using Indices = expression_of_t<I>;
+  using Rows = expression_of_t<G>;
   static_assert(std::is_same_v<element_of_t<I>, std::int32_t>,
                 "locus: the rows of a table are numbered by int32; write "
                 "gradient_of_rows(cast<std::int32_t>(i), g)");
@@ -56,7 +63,8 @@ auto gradient_of_rows(I const& i, G const& g) {
       Rows::pattern.rank == Indices::pattern.rank + 1 && Indices::pattern.rank > 0,
       "locus: the gradient of rows has the axes of their numbers, and behind them one for "
       "the width of the table; give it the gradient by take(table, i)");
-  return row_gradient<Indices, Rows>{as_operand<void>(i), as_operand<void>(g)};
+  return row_gradient<Indices, Rows>{as_operand<void>(std::forward<I>(i)),
+                                     as_operand<void>(std::forward<G>(g))};
 }
 
 }  // namespace locus::nn

@@ -31,27 +31,10 @@ class no_weights {
   std::vector<Tensor> tensors_;
 };
 /// means: the mean gradient of several batches, of each parameter
-template <class Parameter>
+template <class Tensor>
 struct mean_gradients {
-  std::vector<typename Parameter::tensor> of;  // [trainable parameter]
-  std::int64_t batches = 0;                    // that are in them
-  /// a parameter whose gradient is its mean while the optimizer steps
-  struct exchange {
-    Parameter* parameter;
-    std::size_t number;
-    bool sparse;
-  };
-  std::vector<exchange> exchanged;
-
-  void take(Parameter& p, std::size_t number) {
-    exchanged.push_back({&p, number, p.sparse});
-    std::swap(p.gradient, of[number]), p.sparse = false;
-  }
-  void give_back() {
-    for (exchange const& e : exchanged)
-      std::swap(e.parameter->gradient, of[e.number]), e.parameter->sparse = e.sparse;
-    exchanged.clear();
-  }
+  std::vector<Tensor> of;    // [trainable parameter]
+  std::int64_t batches = 0;  // that are in them
 };
 /// means: the factor that scales gradients to a norm, on every replica; the host does not wait for
 ///        it
@@ -141,7 +124,6 @@ class updater {
       now_.product = product_;
     }
     next_ = 0, waiting_[0].clear(), waiting_[1].clear(), unclipped_.clear();
-    if constexpr (accumulates) means_.give_back();  // of a step that threw
     if constexpr (clips == norm_of::model) scale_.begin();
   }
   void update(parameter_type& p) {
@@ -149,13 +131,12 @@ class updater {
     if constexpr (accumulates) {
       add_batch(one);
       if (!completes_step()) return;
-      means_.take(p, one.number);
     }
     if constexpr (clips == norm_of::model)  // the norm needs all gradients
-      add_square(p), unclipped_.push_back(one);
+      add_square(one), unclipped_.push_back(one);
     else {
       if constexpr (clips == norm_of::parameter)
-        scale_.begin(), add_square(p), scale_.end(detail::clip_norm(optimizer_));
+        scale_.begin(), add_square(one), scale_.end(detail::clip_norm(optimizer_));
       update_soon(one);
     }
   }
@@ -172,7 +153,7 @@ class updater {
     if constexpr (together)
       for (bool const decay : {false, true})
         if (!waiting_[decay].empty()) update_waiting(decay);
-    if constexpr (accumulates) means_.give_back(), means_.batches = 0;
+    if constexpr (accumulates) means_.batches = 0;
     ++iterations_;
   }
 
@@ -272,6 +253,15 @@ class updater {
       run(update_plan<false>(rule, mean, &mean, std::index_sequence<>{}, one.of->gradient));
   }
 
+  // ---- what a step applies: the parameter's gradient, or under Accumulate the mean, which is dense ----
+  bool has_rows(waiting const& one) const { return !accumulates && one.of->sparse; }
+  tensor const& gradient_of(waiting const& one) const {
+    if constexpr (accumulates)
+      return means_.of[one.number];
+    else
+      return one.of->gradient;
+  }
+
   /// means: f(weight, average) for each trainable parameter that has slots
   template <class Model, class F>
   void for_each_average(Model& model, F&& f) {
@@ -305,7 +295,7 @@ class updater {
   void update_soon(waiting const& one) {
     bool const decay = decays(one);
     if constexpr (together)
-      if (!one.of->sparse) {
+      if (!has_rows(one)) {
         waiting_[decay].push_back(one);
         with_rule(decay, [&]<class Rule>(Rule const&) {
           if (waiting_[decay].size() == std::size_t(weights_at_once<Rule>)) update_waiting(decay);
@@ -313,7 +303,7 @@ class updater {
         return;
       }
     with_rule(decay, [&]<class Rule>(Rule const& rule) {
-      run_update(rule, *one.of, kept_for<Rule>(one),
+      run_update(rule, one, kept_for<Rule>(one),
                  std::make_index_sequence<std::size_t(Rule::slots)>{});
     });
   }
@@ -327,8 +317,7 @@ class updater {
       update_of<tensor> all[most];
       for (int k = 0; k < most; ++k)
         if (auto const n = std::size_t(k); n < those.size()) {
-          parameter_type& p = *those[n].of;
-          all[k] = {&p.value, kept_for<Rule>(those[n]), &p.gradient};
+          all[k] = {&those[n].of->value, kept_for<Rule>(those[n]), &gradient_of(those[n])};
         } else
           all[k] = {nothing, nothing + 1, nothing};
       if constexpr (clips == norm_of::none)
@@ -338,11 +327,11 @@ class updater {
     });
     waiting_[decay].clear();
   }
-  void add_square(parameter_type const& p) {
-    if (p.sparse)
-      scale_.add(p.row_values);
+  void add_square(waiting const& one) {
+    if (has_rows(one))
+      scale_.add(one.of->row_values);
     else
-      scale_.add(p.gradient);
+      scale_.add(gradient_of(one));
   }
 
   template <class Rule>
@@ -364,18 +353,19 @@ class updater {
     return kept_[one.number].data();
   }
   template <class Rule, std::size_t... S>
-  void run_update(Rule const& rule, parameter_type& p, tensor* kept,
+  void run_update(Rule const& rule, waiting const& one, tensor* kept,
                   std::index_sequence<S...> slots) {
+    parameter_type& p = *one.of;
     auto const run_with = [&](auto const&... gradient) {
       if constexpr (clips == norm_of::none)
         run(update_plan<false>(rule, p.value, kept, slots, gradient...));
       else
         run(update_plan<true>(rule, p.value, kept, slots, scale_.factor, gradient...));
     };
-    if (p.sparse)
+    if (has_rows(one))
       run_with(p.rows, p.row_values);
     else
-      run_with(p.gradient);
+      run_with(gradient_of(one));
   }
   [[noreturn, gnu::cold]] void refuse(waiting const& one) const {
     parameter_type const& p = *one.of;
@@ -396,7 +386,7 @@ class updater {
   std::conditional_t<together, detail::no_weights<tensor>, detail::no_norm> nothing_;
   std::conditional_t<clips == norm_of::none, detail::no_norm, detail::norm_scale<T, Replicas>>
       scale_;
-  std::conditional_t<accumulates, detail::mean_gradients<parameter_type>, detail::no_norm> means_;
+  std::conditional_t<accumulates, detail::mean_gradients<tensor>, detail::no_norm> means_;
   std::size_t next_ = 0;
   std::int64_t iterations_ = 0, known_ = 0;
   double product_ = 1;
