@@ -9,6 +9,7 @@
 // expect-7: locus: a dataset reads rows of tensors on the host; write from_tensors(fetch(x)) for others, and give each an axis for its rows
 // expect-8: locus: a generator returns std::optional of an element, empty at its end; from_generator takes a function that makes one for each pass
 // expect-9: locus: a label is one number of an element; look at labels before batch()
+// expect-10: locus: the rows of a rank are those of its batches; write batch(n) first, and distribute behind it
 #include <locus/data/dataset.hpp>
 #include <locus/locus.hpp>
 using namespace locus;
@@ -41,9 +42,12 @@ auto misuse() {
 }
 #elif LOCUS_MUST_FAIL == 9
 auto misuse() { return data::range(9).batch(3).require_labels<0>(9); }
+#elif LOCUS_MUST_FAIL == 10
+auto misuse() { return data::range(9).rows_of_rank(); }
 #else
 auto proper() {
   return distribute<Two>(
       data::range(9).cache().shuffle().require_labels<0>(9).batch(3).prefetch(2));
 }
+auto rows() { return data::range(9).batch(3).rows_of_rank(); }
 #endif
