@@ -266,7 +266,7 @@ class optimizer {
     if constexpr (!detail::is_row_gradient<E>)
       return f(std::type_identity<T>{}, Dextents<facts_of<K>::rank>(all));
     else {
-      using I = decltype(e.indices);
+      using Ids = decltype(e.indices);
       using G = decltype(e.rows);
       constexpr bool is_table = facts_of<K>::rank == 2;
       static_assert(is_table,
@@ -278,7 +278,7 @@ class optimizer {
         if (numbers.extent[a] != rows.extent[a]) detail::refuse_count(numbers, rows);
       if (rows.extent[rows.rank - 1] != all.extent[1])
         detail::refuse_width(rows.extent[rows.rank - 1], all.extent[1]);
-      return std::tuple(f(std::type_identity<std::int32_t>{}, Dextents<I::pattern.rank>(numbers)),
+      return std::tuple(f(std::type_identity<std::int32_t>{}, Dextents<Ids::pattern.rank>(numbers)),
                         f(std::type_identity<T>{}, Dextents<G::pattern.rank>(rows)));
     }
   }

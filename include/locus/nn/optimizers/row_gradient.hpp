@@ -21,8 +21,8 @@ namespace detail {
 
 template <class G>
 inline constexpr bool is_row_gradient = false;
-template <class I, class G>
-inline constexpr bool is_row_gradient<row_gradient<I, G>> = true;
+template <class Ids, class G>
+inline constexpr bool is_row_gradient<row_gradient<Ids, G>> = true;
 
 LOCUS_COLD_BEGIN
 [[noreturn]] inline void refuse_width(std::int64_t given, std::int64_t width) {
@@ -52,18 +52,18 @@ LOCUS_COLD_END
 ///        Inside of replicas the numbers and rows cross through the host
 /// fails: shape_error for rows of another width or count, on the host also for a number without a row
 /// after: IndexedSlices of TensorFlow, which optimizers of Keras take; what nn::Embedding gives a trainer
-template <tensor_operand I, tensor_operand G>
-auto gradient_of_rows(I&& i, G&& g) {
-  using Indices = expression_of_t<I>;
+template <tensor_operand Ids, tensor_operand G>
+auto gradient_of_rows(Ids&& i, G&& g) {
+  using Indices = expression_of_t<Ids>;
   using Rows = expression_of_t<G>;
-  static_assert(std::is_same_v<element_of_t<I>, std::int32_t>,
+  static_assert(std::is_same_v<element_of_t<Ids>, std::int32_t>,
                 "locus: the rows of a table are numbered by int32; write "
                 "gradient_of_rows(cast<std::int32_t>(i), g)");
   static_assert(
       Rows::pattern.rank == Indices::pattern.rank + 1 && Indices::pattern.rank > 0,
       "locus: the gradient of rows has the axes of their numbers, and behind them one for "
       "the width of the table; give it the gradient by take(table, i)");
-  return row_gradient<Indices, Rows>{as_operand<void>(std::forward<I>(i)),
+  return row_gradient<Indices, Rows>{as_operand<void>(std::forward<Ids>(i)),
                                      as_operand<void>(std::forward<G>(g))};
 }
 
