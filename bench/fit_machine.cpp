@@ -182,12 +182,12 @@ void all_reduces(runtime::nccl_type type) {
     std::vector<T> values(std::size_t(count * others), T(1));
     std::int64_t next = 0;
     auto const once = [&] {
-      locus::internal::reduction_job j;
-      replica_terms terms;
+      locus::internal::host_reduction one;
+      auto& [j, terms] = one;
       j.terms[0] = j.outs[0] = terms.terms[0] = terms.outs[0] = values.data() + count * next;
       j.count = terms.count = count, j.element_bytes = sizeof(T), j.type = type;
       terms.term_count = terms.out_count = 1;
-      locus::internal::fold_over_ranks(j, terms, reduction_order::fast, {"all_reduce"});
+      locus::internal::fold_over_ranks(&one, 1, reduction_order::fast, {"all_reduce"});
       next = (next + 1) % others;
     };
     int const repeats = int(std::clamp(4e6 / bytes, 2., 100.));

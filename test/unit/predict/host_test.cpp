@@ -33,13 +33,13 @@ double seconds_of(F const& f) {
 
 double seconds_of_all_reduce(std::int64_t count) {
   std::vector<double> values(std::size_t(count), 1.);  // the sockets add doubles
-  internal::reduction_job j;
-  replica_terms terms;
+  internal::host_reduction one;
+  auto& [j, terms] = one;
   j.terms[0] = j.outs[0] = terms.terms[0] = terms.outs[0] = values.data();
   j.count = terms.count = count, j.element_bytes = 8, j.type = runtime::nccl_type::float64;
   terms.term_count = terms.out_count = 1;
   return seconds_of(
-      [&] { internal::fold_over_ranks(j, terms, reduction_order::fast, {"all_reduce"}); });
+      [&] { internal::fold_over_ranks(&one, 1, reduction_order::fast, {"all_reduce"}); });
 }
 
 /// returns: of each round the measured and the predicted seconds
