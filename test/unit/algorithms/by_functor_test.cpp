@@ -5,6 +5,8 @@
 #define LOCUS_CUDA_KERNELS 1
 #endif
 #include <on_backends.hpp>
+// the kernels of the test come first
+#include <last_set.hpp>
 
 #include <complex>
 
@@ -18,14 +20,6 @@ using locus::half;
 
 namespace {
 
-/// the last one that is not 0: it shows in which order elements come
-struct last_set {
-  LOCUS_OPERATION("last_set", on_both)
-  template <class T>
-  LOCUS_HOST_DEVICE T operator()(T a, T b) const {
-    return b == T(0) ? a : b;
-  }
-};
 /// a functor with a number of its own
 struct larger_part {
   LOCUS_OPERATION("larger_part", on_both)

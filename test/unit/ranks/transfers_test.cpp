@@ -2,6 +2,7 @@
 // Plans over ranks: each transfer and each reduction gives on every rank what one process computes,
 // for all element types, and moves the bytes that the plan counts.
 #include <cmath>
+#include <last_set.hpp>
 #include <sstream>
 
 #include <locus/algorithms/by_functor.hpp>
@@ -212,14 +213,6 @@ TEST_CASE("algorithms along the cut go over ranks") {
 
 namespace {
 
-/// the element of b, unless it is 0: associative, and not commutative
-struct last_set {
-  LOCUS_OPERATION("last_set", on_both)
-  template <class T>
-  LOCUS_HOST_DEVICE T operator()(T a, T b) const {
-    return b == T(0) ? a : b;
-  }
-};
 constexpr std::int64_t length = 37, columns = 3;
 
 /// means: what the scans of a line in pieces mean: each begins with the totals of those in front
