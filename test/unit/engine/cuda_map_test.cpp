@@ -7,6 +7,7 @@
 #include <locus/testing/recorder.hpp>
 // the recorder comes first
 #include <doctest/doctest.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <oracle.hpp>
@@ -345,4 +346,39 @@ TEST_CASE("more elements than 32 bits number: the first, the last and those at 2
       if (i < elements)
         CHECK(out.data[i] == std::uint8_t(3 * in.data[i] + in.data[is_flat ? i : 1000]));
   }
+}
+
+namespace {
+
+/// what the threads of kernel N share
+template <int N>
+struct shared_bytes {
+  char of[40'000];
+};
+template <int... N>
+std::int64_t distinct_rooms(std::integer_sequence<int, N...>) {
+  cuda_side::host_block const block(0, 1, cuda_side::block_threads);
+  std::vector<void*> rooms{block.shared<shared_bytes<N>, 1>()...};
+  std::sort(rooms.begin(), rooms.end());
+  return std::unique(rooms.begin(), rooms.end()) - rooms.begin();
+}
+constexpr int many_bodies = 32;
+void* count_rooms(void* found) {
+  *static_cast<std::int64_t*>(found) =
+      distinct_rooms(std::make_integer_sequence<int, many_bodies>());
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("shared memory of many kernels leaves the stack of a thread as it is") {
+  pthread_attr_t how;
+  REQUIRE(pthread_attr_init(&how) == 0);
+  REQUIRE(pthread_attr_setstacksize(&how, 512 * 1024) == 0);  // bytes; the kernels share 1,280,000
+  std::int64_t found = 0;
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, &how, &count_rooms, &found) == 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&how);
+  CHECK(found == many_bodies);
 }

@@ -73,14 +73,22 @@ class host_block {
   LOCUS_HOST_DEVICE void add(T& to, T v) const {
     to += v;
   }
-  /// memory shared by the threads of a block
+  /// memory shared by the threads of a block: made when a thread of the host first asks for it, since
+  /// what is thread_local takes its bytes from the stack of every thread
   template <class T, unsigned Size>
   T* shared() const {
-    static thread_local shared_memory<T, Size> memory;
-    return memory.of;
+    static thread_local made_once<shared_memory<T, Size>> const memory;
+    return memory.it->of;
   }
 
  private:
+  template <class Memory>
+  struct made_once {
+    Memory* const it = new Memory();
+    made_once() = default;
+    made_once(made_once const&) = delete;
+    ~made_once() { delete it; }
+  };
   template <class Reducer, class T>
   static void butterfly(T* v, unsigned size) {
     for (unsigned half = size / 2; half > 0; half /= 2) {
