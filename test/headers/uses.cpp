@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs write with the headers: compilers have nothing to say about it, with their warnings
 // and without any flag.
+#include <locus/algorithms/scan.hpp>
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/nn.hpp>
@@ -40,6 +41,14 @@ double train() {
   run(into(here, here - 0.1f * by_here));
   return fetch(sum(here)) + fetch(loss);
 }
+double on_known_devices() {
+  Tensor<double, Dextents<1>, Cpu<0>> x(ones<double>(dextents<1>(8))), y(x);
+  y = 2.0 * exp(x) + y;
+  Tensor<double, Dextents<1>, Sharded<0, AllGpus>> pieces(ones<double>(dextents<1>(8))),
+      sums(pieces);
+  sums = cumsum<0>(pieces);
+  return fetch(sum(y)) + fetch(max(sums));
+}
 Tensor<float, Extents<2, 2>> small_product() {
   Tensor<float, Extents<2, 2>> a{{1, 2}, {3, 4}};
   a = matmul(a, a);
@@ -50,7 +59,7 @@ Tensor<float, Extents<2, 2>> small_product() {
 
 int main() {
   return float_operations<float>() + float_operations<half>() + integer_operations<std::uint8_t>() +
-                     train() + double(fetch(sum(small_product()))) >
+                     train() + on_known_devices() + double(fetch(sum(small_product()))) >
                  0
              ? 0
              : 1;

@@ -78,7 +78,9 @@ struct call_facts {
   shape (*infer)(void const* op, int result, shape const* operands) = nullptr;
   /// units: arithmetic operations, given the extents of the first result and of the operands
   std::int64_t (*operations)(shape const& result, shape const* operands) = nullptr;
-  /// null: roles say how the call lies
+  /// true: cut says how the call lies; false: roles say so. (Under -fsanitize=undefined g++ compares no
+  /// address with null in a constant.)
+  bool has_own_cut = false;
   call_cut (*cut)(call_axes const& found) = nullptr;
 };
 

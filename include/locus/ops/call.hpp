@@ -173,7 +173,7 @@ constexpr auto cut_of_call() -> call_cut (*)(call_axes const&) {
 }
 template <class Op>
 inline constexpr call_facts facts_of_call{Op::rule, &infer_call<Op>, &count_call<Op>,
-                                          cut_of_call<Op>()};
+                                          has_own_cut<Op>, cut_of_call<Op>()};
 
 template <class CallOp, class Results, class... T>
 struct call_entries;

@@ -281,7 +281,7 @@ struct distributor {
   // ---- calls: roles of operands and results ----
   /// `rows` are sharded along axis 0, or every replica has the whole batch; other roles are whole
   constexpr plan_error call() {
-    if (me.call->cut) return call_with_own_cut();
+    if (me.call->has_own_cut) return call_with_own_cut();
     bool cut = false;
     for (int k = 0; k < me.arity; ++k) {
       if (!lies(k).is_sharded()) continue;
@@ -330,8 +330,8 @@ struct distributor {
     if (first.is_distributed()) {
       devices = first;
       short const call = first_result(p, number);
-      me.where = me.call->cut ? place_of_result(own_cut_of_call(p, p.steps[call]))
-                              : place_of_result(call_is_cut(p, call));
+      me.where = me.call->has_own_cut ? place_of_result(own_cut_of_call(p, p.steps[call]))
+                                      : place_of_result(call_is_cut(p, call));
       me.why = reason::one_kernel;
     }
     return plan_error::none;
@@ -449,7 +449,7 @@ constexpr plan_error check_own_cut(plan_view const& p, short i, shape const* ext
 constexpr plan_error check_call(plan_view const& p, short i, shape const* extents) {
   step const &s = p.steps[i], &first = p.steps[first_result(p, i)];
   if (!call_is_cut(p, i)) return plan_error::none;
-  if (s.call->cut) return check_own_cut(p, i, extents);
+  if (s.call->has_own_cut) return check_own_cut(p, i, extents);
   std::int64_t const n = extents[p.operands(first)[operand_of_rows(p, i)].from].extent[0];
   auto differs = [&](shape const& other) {
     return other.rank == 0 || (other.extent[0] != n && other.extent[0] != dyn && n != dyn);

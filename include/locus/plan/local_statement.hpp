@@ -16,8 +16,8 @@ namespace locus {
 
 /// One step of a local statement, with the facts of its type, and the tree that ends in the step.
 struct statement_step {
-  step const* source = nullptr;   // of a leaf or a scalar; null: a map, with the members below
-  operation const* op = nullptr;  // its row
+  step const* source = nullptr;  // of a leaf or a scalar, which have no operands; maps have the row
+  operation const* op = nullptr;
   statement_step const* const* operands = nullptr;
   short arity = 0;
   unsigned short element_bytes = 0;
@@ -27,11 +27,12 @@ struct statement_step {
   // the tree
   bool possible = false;  // as a local statement
   short leaves = 0, steps = 1;
-  shape const* heavy = nullptr;  // pattern of a map too costly to compute again where broadcast
+  bool is_heavy = false;  // heavy: pattern of a map too costly to compute again where broadcast
+  shape const* heavy = nullptr;
 
   constexpr bool is_one_kernel(shape const& result) const {
     return possible && leaves <= max_region_values && steps <= max_steps &&
-           (!heavy || *heavy == result);
+           (!is_heavy || *heavy == result);
   }
 };
 
@@ -41,15 +42,14 @@ inline constexpr int max_statement_arity = 8;
 
 /// means: a map with its tree added up
 constexpr statement_step join_operands(statement_step s, shape const& pattern) {
-  s.possible = s.arity <= max_statement_arity, s.heavy = s.op->heavy ? &pattern : nullptr;
+  s.possible = s.arity <= max_statement_arity, s.is_heavy = s.op->heavy, s.heavy = &pattern;
   for (int k = 0; k < s.arity; ++k) {
     statement_step const& o = *s.operands[k];
-    s.possible = s.possible && o.possible &&
-                 s.op->cpu.contains(o.source ? o.source->type : o.type) &&
-                 !(o.heavy && s.heavy && !(*s.heavy == *o.heavy));
+    s.possible = s.possible && o.possible && s.op->cpu.contains(o.type) &&
+                 !(o.is_heavy && s.is_heavy && !(*s.heavy == *o.heavy));
     s.leaves = static_cast<short>(s.leaves + o.leaves);
     s.steps = static_cast<short>(s.steps + o.steps);
-    if (o.heavy) s.heavy = o.heavy;
+    if (o.is_heavy) s.is_heavy = true, s.heavy = o.heavy;
   }
   s.possible =
       s.possible && s.leaves > 0;  // a function of numbers alone is placed with its readers
@@ -61,7 +61,7 @@ inline constexpr step statement_source = E::describe();
 template <class E>
 constexpr statement_step make_source(short leaves) {
   statement_step s;
-  s.source = &statement_source<E>, s.possible = true, s.leaves = leaves;
+  s.source = &statement_source<E>, s.type = s.source->type, s.possible = true, s.leaves = leaves;
   return s;
 }
 
@@ -109,7 +109,7 @@ namespace detail {
 /// means: the tree's steps, operands before their reader, all in the kernel of the last
 constexpr short write_statement_steps(builder& b, statement_step const& tree, place const& where,
                                       short last) {
-  if (tree.source) return b.add(*tree.source, nullptr, 0);
+  if (tree.arity == 0) return b.add(*tree.source, nullptr, 0);
   operation const& row = *tree.op;
   short at[max_statement_arity]{};
   step s;

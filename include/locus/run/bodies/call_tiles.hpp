@@ -47,7 +47,7 @@ inline call_context part_of_own_cut(frame const& f, short first, int replica) {
 LOCUS_FUNCTION call_context call_part(frame const& f, short first, int replica) {
   plan_view const& p = f.of->plan;
   call_context c;
-  if (p.steps[first].call->cut) return part_of_own_cut(f, first, replica);
+  if (p.steps[first].call->has_own_cut) return part_of_own_cut(f, first, replica);
   int const k = operand_of_rows(p, first);
   if (k < 0) return c;
   shape const& batch = f.extents[p.operands(p.steps[first])[k].from];
