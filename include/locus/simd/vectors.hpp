@@ -4,9 +4,15 @@
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
 // LOCUS_VECTORS_BEGIN, _END  around functions that take or return vectors: compilers warn about
-//                            their calling convention, but all of them are inlined
-// LOCUS_VECTOR_FUNCTION      in front of such a function
+//                            their calling convention, which has the instructions of one unit alone:
+//                            where they are not inlined, the namespace of a mode names instructions
+// LOCUS_VECTOR_FUNCTION      in front of such a function. A unit without -O calls it: inlined, each
+//                            fold would have tens of copies of its values
+#if defined(__OPTIMIZE__)
 #define LOCUS_VECTOR_FUNCTION [[gnu::always_inline]] inline
+#else
+#define LOCUS_VECTOR_FUNCTION inline
+#endif
 // Diagnostics of nvcc's front end that are off here. 549: it misses initialisers in pack
 // expansions; 128: a loop behind an instruction that replaces the loop is never reached; 68: masks
 // of its builtins have other signs than those of the compilers
