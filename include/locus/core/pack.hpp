@@ -25,12 +25,11 @@ template <class... Ts>
 using pack = detail::pack_of<std::index_sequence_for<Ts...>, Ts...>;
 
 template <std::size_t Idx, class T>
-[[gnu::always_inline]] LOCUS_HOST_DEVICE constexpr T const& get(
-    detail::pack_element<Idx, T> const& e) {
+LOCUS_HOST_DEVICE constexpr T const& get(detail::pack_element<Idx, T> const& e) {
   return e.value;
 }
 template <std::size_t Idx, class T>
-[[gnu::always_inline]] LOCUS_HOST_DEVICE constexpr T& get(detail::pack_element<Idx, T>& e) {
+LOCUS_HOST_DEVICE constexpr T& get(detail::pack_element<Idx, T>& e) {
   return e.value;
 }
 
@@ -41,8 +40,8 @@ constexpr pack<Ts...> make_pack(Ts... values) {
 
 /// means: f(std::integral_constant<int, 0>{}), ..., f(... Count - 1)
 template <int Count, class F>
-[[gnu::always_inline]] constexpr void for_each_index(F&& f) {
-  [&]<std::size_t... Idx>(std::index_sequence<Idx...>) __attribute__((always_inline)) {
+constexpr void for_each_index(F&& f) {
+  [&]<std::size_t... Idx>(std::index_sequence<Idx...>) {
     (f(std::integral_constant<int, int(Idx)>{}), ...);
   }(std::make_index_sequence<std::size_t(Count)>{});
 }
