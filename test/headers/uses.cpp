@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs write with the headers: compilers have nothing to say about it, with their warnings
-// and without any flag.
+// What programs write with the headers: compilers have nothing to say about it, with their warnings,
+// without any flag and under a sanitizer.
 #include <locus/algorithms/scan.hpp>
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>

@@ -16,8 +16,8 @@ namespace locus {
 
 /// One step of a local statement, with the facts of its type, and the tree that ends in the step.
 struct statement_step {
-  step const* source = nullptr;  // of a leaf or a scalar, which have no operands; maps have the row
-  operation const* op = nullptr;
+  step const* source = nullptr;   // of a leaf or a scalar; they have no operands
+  operation const* op = nullptr;  // of a map: its row
   statement_step const* const* operands = nullptr;
   short arity = 0;
   unsigned short element_bytes = 0;
@@ -27,8 +27,8 @@ struct statement_step {
   // the tree
   bool possible = false;  // as a local statement
   short leaves = 0, steps = 1;
-  bool is_heavy = false;  // heavy: pattern of a map too costly to compute again where broadcast
-  shape const* heavy = nullptr;
+  bool is_heavy = false;         // it has a map too costly to compute again where broadcast
+  shape const* heavy = nullptr;  // the pattern of that map
 
   constexpr bool is_one_kernel(shape const& result) const {
     return possible && leaves <= max_region_values && steps <= max_steps &&

@@ -3,11 +3,11 @@
 #pragma once
 #include <locus/core/compiler.hpp>  // C++20, 64 bits, exceptions
 
-// LOCUS_VECTORS_BEGIN, _END  around functions that take or return vectors: compilers warn about
-//                            their calling convention, which has the instructions of one unit alone:
-//                            where they are not inlined, the namespace of a mode names instructions
-// LOCUS_VECTOR_FUNCTION      in front of such a function. A unit without -O calls it: inlined, each
-//                            fold would have tens of copies of its values
+// LOCUS_VECTORS_BEGIN, _END  around functions that take or return vectors: compilers warn that their
+//                            calling convention depends on the unit's instructions. Here units of
+//                            other instructions have functions of other names (LOCUS_MODE)
+// LOCUS_VECTOR_FUNCTION      in front of such a function. Units with -O inline it; units without -O
+//                            call it, since a fold would have many copies of it
 #if defined(__OPTIMIZE__)
 #define LOCUS_VECTOR_FUNCTION [[gnu::always_inline]] inline
 #else

@@ -73,8 +73,8 @@ class host_block {
   LOCUS_HOST_DEVICE void add(T& to, T v) const {
     to += v;
   }
-  /// memory shared by the threads of a block: made when a thread of the host first asks for it, since
-  /// what is thread_local takes its bytes from the stack of every thread
+  /// memory shared by the threads of a block, made when a thread of the host first asks for it: a
+  /// thread_local array would take its bytes from the stack of every thread
   template <class T, unsigned Size>
   T* shared() const {
     static thread_local made_once<shared_memory<T, Size>> const memory;
