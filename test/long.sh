@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # All that takes hours: the sanitizers over every unit, the lines of each folder that the unit tests run, device code
 # for every kind of PTX, its mutants, and whose kernels a step of training runs (ptx/shares.py), each header in a unit
-# of its own for each compiler, random tests by the thousand, trainings over ranks that are
-# killed, ranks under SLURM. The last line is "N passed, N failed, N skipped".
+# of its own for each compiler, the unit tests on 64-bit Arm, random tests by the thousand, trainings over ranks that are
+# killed, each test of many processes a hundred times, ranks of MPICH, ranks under SLURM. The last line is "N passed, N failed, N skipped".
 #     sh test/long.sh      BUILD: the folder, SEED: of the random tests, JOBS: how many at once
 set -u
 cd "$(dirname "$0")/.."
@@ -42,6 +42,11 @@ once() {
 
 tree default -Druntime=headers
 SUITES='unit laws random examples' TARGETS= tree compiled-run-time -Druntime=compiled -Dcuda=disabled
+if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
+  SUITES=unit TARGETS=units tree arm --cross-file test/arm/aarch64.ini -Dcuda=disabled -Dopenmp=disabled
+else
+  add arm 0 0 1
+fi
 if command -v clang++ >/dev/null; then
   export CXX=clang++
   SUITES=unit TARGETS=units tree addresses -Dcuda=disabled -Dopenmp=disabled -Doptimization=0 \
@@ -55,8 +60,14 @@ fi
 python=$(python3 -c 'import numpy' 2>/dev/null && echo python3 || echo /usr/bin/python3)
 once 'algorithms of 10^6 rows beside NumPy, host' \
   "$python" test/numpy/check.py "$out/default/test/numpy/numpy_host" host 1000000
+once 'each test of many processes 100 times' python3 test/mpi/repeat.py "$out/default" 100 "$JOBS"
 once '200 trainings over ranks that are killed and go on' \
   python3 test/mpi/restarts.py mpirun "$out/default/test/mpi/mpi_restarts" 200 "$SEED"
+if command -v mpirun.mpich >/dev/null; then
+  SUITES=mpich TARGETS=mpich_programs tree mpich -Dcuda=disabled -Dlong_tests=true
+else
+  add 'ranks of MPICH' 0 0 1
+fi
 once 'ranks under SLURM' python3 test/mpi/slurm.py mpirun "$out/default/test/mpi/mpi_laws" "$out/default/test/mpi/mpi_heat"
 once 'coverage of lines' python3 test/tools/coverage.py "$out/coverage"
 cat "$out/log"

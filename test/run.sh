@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 sh test/tools/install.sh g++ meson ninja-build pkgconf python3 doctest-dev zlib1g-dev \
-  '?libopenblas0-openmp' '?libopenmpi-dev' '?openmpi-bin' '?dataset-fashion-mnist' '?fortunes' '?fortunes-min' '?clang' '?cmake' '?python3-numpy' '?libeigen3-dev' '?libfftw3-double3' '?libfftw3-single3' '?libdlpack-dev' '?libbenchmark-dev' '?clang-format-19' '?clang-tidy-19' '?clang-19' '?graphviz' '?gdb' '?lldb-19' '?doxygen'
+  '?libopenblas0-openmp' '?libopenmpi-dev' '?openmpi-bin' '?dataset-fashion-mnist' '?fortunes' '?fortunes-min' '?clang' '?cmake' '?python3-numpy' '?libeigen3-dev' '?libfftw3-double3' '?libfftw3-single3' '?libdlpack-dev' '?libbenchmark-dev' '?clang-format-19' '?clang-tidy-19' '?clang-19' '?graphviz' '?gdb' '?lldb-19' '?doxygen' '?g++-aarch64-linux-gnu' '?qemu-user'
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 # a finding of UndefinedBehaviorSanitizer ends its test, which fails
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"

@@ -494,7 +494,7 @@ inline void duplicate(MPI_Comm from, MPI_Comm& comm) {
   std::fflush(nullptr);
   usleep(300000);
   std::signal(SIGALRM, SIG_DFL);
-  alarm(5);  // where MPI_Abort does not return
+  alarm(3);  // where MPI_Abort does not return, as that of MPICH beside a rank that is stopped
   MPI_Abort(state.comm, 70);
   _exit(70);
 }

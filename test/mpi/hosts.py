@@ -203,6 +203,9 @@ def main():
         if not shutil.which(name):
             print(f'skipped: two hosts need {name}; install {package}')
             return 77
+    if run.is_of_mpich(words[0]):
+        print('skipped: two hosts are options of the mpirun of Open MPI')
+        return 77
     if not may_go_apart():
         print('skipped: two hosts need namespaces, which only root makes, and not in every container')
         return 77

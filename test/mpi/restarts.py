@@ -23,7 +23,7 @@ from run import LATE, Run, faults_of, processes_of, report
 
 EPOCHS, PAUSE, LONGEST = 40, 40, 1.2  # epochs, milliseconds of each, the last moment of a signal in seconds
 SAID = re.compile(r'^epoch (\d+) loss (\S+)$', re.M)
-ENDS = {'SIGKILL': r'process rank {} with PID \d+ on node \S+ exited on signal 9',
+ENDS = {'SIGKILL': r'process rank {} with PID \d+ on node \S+ exited on signal 9|EXIT CODE: 9$',  # Open MPI, MPICH
         'SIGSTOP': r'^locus: rank \d on \S+: [\w ]+.*, collective \d+, did not end in {} ms; rank {} on \S+ does not answer'}
 
 

@@ -65,12 +65,24 @@ LOCUS_VECTOR_FUNCTION vector<float, 4> sqrt_of(vector<float, 4> x) {
 LOCUS_VECTOR_FUNCTION vector<double, 2> sqrt_of(vector<double, 2> x) {
   return __builtin_ia32_sqrtpd(x);
 }
+#elif defined(__aarch64__)
+LOCUS_VECTOR_FUNCTION vector<float, 4> sqrt_of(vector<float, 4> x) {
+  asm("fsqrt %0.4s, %0.4s" : "+w"(x));
+  return x;
+}
+LOCUS_VECTOR_FUNCTION vector<double, 2> sqrt_of(vector<double, 2> x) {
+  asm("fsqrt %0.2d, %0.2d" : "+w"(x));
+  return x;
+}
 #endif
 template <class V>
 LOCUS_VECTOR_FUNCTION V sqrt_of(V const& x) {
   V r{};
   for (unsigned i = 0; i < sizeof(V) / sizeof(x[0]); ++i)
-    r[i] = sizeof(x[0]) == 4 ? __builtin_sqrtf(static_cast<float>(x[i])) : __builtin_sqrt(x[i]);
+    if constexpr (sizeof(x[0]) == 4)
+      r[i] = __builtin_sqrtf(x[i]);
+    else
+      r[i] = __builtin_sqrt(x[i]);
   return r;
 }
 
@@ -227,7 +239,7 @@ LOCUS_VECTOR_FUNCTION vector<double, 4> wider(vector<float, 4> x, double) {
 /// means: x[i] > limit[i] for some i, of unsigned integers
 template <class U>
 LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
-  constexpr bool words = sizeof(x[0]) == 4;
+  [[maybe_unused]] constexpr bool words = sizeof(x[0]) == 4;
 #if LOCUS_CLONE_AVX512
   if constexpr (sizeof(U) == 64 && words)
     return __builtin_ia32_ucmpd512_mask((vector<int, 16>)x, (vector<int, 16>)limit, 6,
@@ -247,6 +259,11 @@ LOCUS_VECTOR_FUNCTION bool any_above(U x, U limit) {
     return __builtin_ia32_movmskps((vector<float, 4>)(x > limit)) != 0;
   else if constexpr (sizeof(U) == 16)
     return __builtin_ia32_movmskpd((vector<double, 2>)(x > limit)) != 0;
+#elif defined(__aarch64__)
+  if constexpr (sizeof(U) == 16) {
+    auto const halves = (vector<long, 2>)(x > limit);
+    return (halves[0] | halves[1]) != 0;
+  }
 #endif
   bool any = false;
   for (unsigned i = 0; i < sizeof(U) / sizeof(x[0]); ++i) any = any || x[i] > limit[i];
@@ -260,6 +277,8 @@ LOCUS_VECTOR_FUNCTION V as_written(V x) {
   asm("" : "+v"(x));
 #elif LOCUS_FAST_MATH && defined(__SSE2__)
   asm("" : "+x"(x));
+#elif LOCUS_FAST_MATH && defined(__aarch64__)
+  asm("" : "+w"(x));
 #elif LOCUS_FAST_MATH
   asm("" : "+m"(x));
 #endif

@@ -112,7 +112,7 @@ inline int register_bytes() {
   return isa_any::bytes;
 }
 template <class Table>
-Table table_for(int bytes) {
+Table table_for([[maybe_unused]] int bytes) {
 #if defined(__x86_64__)
   if (bytes == isa_avx512::bytes) return Table::template of<isa_avx512>();
   if constexpr (LOCUS_ISA_AVX512X)

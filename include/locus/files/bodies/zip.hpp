@@ -20,7 +20,7 @@ LOCUS_FUNCTION void zip_writer::add(std::string_view name, std::string_view head
   m.crc = static_cast<std::uint32_t>(
       crc32_z(crc32_z(0, pointer(head.data()), head.size()), pointer(body), bytes));
   for (char const c : name)
-    if (c < 0) m.flags = zip_utf8;
+    if (static_cast<unsigned char>(c) > 127) m.flags = zip_utf8;
   byte_block packed;
   if (level > 0) packed = deflated(head, body, bytes, level);
   m.method = level > 0 ? 8 : 0, m.packed = level > 0 ? packed.size : m.bytes;
