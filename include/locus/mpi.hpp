@@ -23,11 +23,13 @@
 #include <mutex>               // mutex
 #include <string>              // string
 #include <thread>              // thread
+#include <utility>             // exchange
 #include <vector>              // vector
 
 #include <locus/core/clock.hpp>               // seconds_now
 #include <locus/run/join_ranks.hpp>           // join_ranks
 #include <locus/runtime/blocking_caller.hpp>  // blocking_caller
+#include <locus/runtime/carried_memory.hpp>   // carried_array, keep_host_memory
 #include <locus/runtime/device_table.hpp>     // logical_device
 #include <locus/runtime/processors.hpp>       // count_processors
 #include <locus/runtime/signals.hpp>          // without_signals
@@ -280,9 +282,9 @@ inline runtime::rank_failure all_gather(void* data, std::int64_t const* ends, do
         return f;
     return {};
   }
-  std::vector<int> counts, offsets;
+  runtime::carried_array<int> const counts(ranks), offsets(ranks);
   for (std::size_t r = 0; r < ranks; ++r)
-    counts.push_back(int(ends[r] - begin_of(r))), offsets.push_back(int(begin_of(r)));
+    counts[r] = int(ends[r] - begin_of(r)), offsets[r] = int(begin_of(r));
   std::vector<MPI_Request> requests(1);
   int const code = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, counts.data(),
                                    offsets.data(), MPI_BYTE, state.comm, requests.data());
@@ -407,6 +409,7 @@ inline double seconds_to_join() {
 /// fails: collective_error, if the ranks did not come in time
 inline void require_in_time(runtime::rank_failure const& f, std::string_view call) {
   if (f.code == runtime::rank_success) return;
+  runtime::keep_host_memory();
   message text;
   text << "locus: an mpi::world cannot be made: ";
   if (f.code != runtime::rank_late)
@@ -443,6 +446,7 @@ inline void require_mpi() {
 class limit_of_start {
  public:
   limit_of_start() {
+    runtime::without_signals const for_the_program;
     if (seconds_ > 0) thread_ = std::thread([this] { watch(); });
   }
   limit_of_start(limit_of_start const&) = delete;
@@ -486,14 +490,17 @@ inline void duplicate(MPI_Comm from, MPI_Comm& comm) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
 
-/// means: writes a line, and ends all ranks. The others have 0.3 s for lines of their own
+/// means: writes a line, and ends all ranks. The others have 0.5 s for lines of their own
 [[noreturn]] inline void end_ranks(std::string_view why) {
   message text;
   text << why << "\n";
   std::fputs(text.c_str(), stderr);
   std::fflush(nullptr);
-  usleep(300000);
+  usleep(500000);
   std::signal(SIGALRM, SIG_DFL);
+  sigset_t alarms;
+  sigemptyset(&alarms), sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
   alarm(3);  // where MPI_Abort does not return, as that of MPICH beside a rank that is stopped
   MPI_Abort(state.comm, 70);
   _exit(70);
@@ -564,10 +571,11 @@ class world {
   int replicas() const { return runtime::place_now(Ranks<AllGpus>::value).global_count(); }
 
  private:
-  /// The first message of a rank: its host and its processors.
+  /// The first message of a rank: its host, its processors, its level of threads.
   struct origin {
     char host[MPI_MAX_PROCESSOR_NAME]{};
     cpu_set_t processors;
+    bool any_thread = false;  // its MPI has the level MPI_THREAD_MULTIPLE
   };
 
   void join(MPI_Comm from) {
@@ -615,7 +623,7 @@ class world {
     try {
       std::int64_t before = 0;
       internal::tell_ranks("end of the world", 0, before);
-    } catch (error const& e) {
+    } catch (std::exception const& e) {
       detail::end_ranks(e.what());
     }
   }
@@ -625,20 +633,22 @@ class world {
     detail::state = {};
   }
   void find_hosts(detail::world_state& s) {
-    std::vector<origin> all(std::size_t(s.ranks));
+    runtime::carried_array<origin> const all(std::size_t(s.ranks));
     origin& mine = all[std::size_t(s.rank)];
     int length = 0;
     MPI_Get_processor_name(mine.host, &length);
     CPU_ZERO(&mine.processors);
     bool const knows_processors =
         sched_getaffinity(0, sizeof mine.processors, &mine.processors) == 0;
+    mine.any_thread = std::exchange(s.any_thread, false);  // all ranks call MPI alike
     std::vector<std::int64_t> ends;
     for (int r = 1; r <= s.ranks; ++r) ends.push_back(std::int64_t(sizeof(origin)) * r);
     detail::require_in_time(detail::all_gather(all.data(), ends.data(), detail::seconds_to_join()),
                             "MPI_Iallgatherv");
     int sharing = 0;
-    s.local_ranks = 0;
+    s.local_ranks = 0, s.any_thread = true;
     for (origin const& o : all) {
+      s.any_thread = s.any_thread && o.any_thread;
       bool const here = std::string_view(o.host) == mine.host;
       if (&o == &mine) s.local_rank = s.local_ranks;
       s.local_ranks += here;

@@ -49,6 +49,7 @@ inline device_table& devices(char const* what = "a plan ran", call_site where = 
 namespace detail {
 /// Functions to call when the last tensor has died: those of inner scopes first.
 LOCUS_SHARED_STATE inline constinit value_list<void (*)(), 16> endings;
+LOCUS_SHARED_STATE inline constinit mutex endings_lock;
 LOCUS_FUNCTION void run_endings();
 }  // namespace detail
 
@@ -65,7 +66,8 @@ namespace detail {
 /// means: the device that does the work of a missing GPU, with its own memory, limit and queues:
 ///        another GPU; or the missing device's own slot, which is then a part of the host
 inline logical_device& stand_in_of(device_table& t, device missing) {
-  return t.gpu_devices[t.gpus > 0 ? missing.ordinal() % t.gpus : missing.ordinal()];
+  int const n = t.count_gpus();
+  return t.gpu_devices[n > 0 ? missing.ordinal() % n : missing.ordinal()];
 }
 
 namespace detail {
@@ -80,17 +82,17 @@ namespace detail {
 /// cost:  an index and a test
 inline logical_device& find_device(device d) {
   device_table& t = devices();
-  if (!d.is_gpu() || d.ordinal() < t.gpus) return t.slot(d);
+  if (!d.is_gpu() || d.ordinal() < t.count_gpus()) return t.slot(d);
   if (!__atomic_load_n(&t.told[d.ordinal()], __ATOMIC_ACQUIRE)) detail::tell_missing(d);
-  return d.ordinal() < t.gpus ? t.slot(d) : stand_in_of(t, d);
+  return d.ordinal() < t.count_gpus() ? t.slot(d) : stand_in_of(t, d);
 }
 
 /// means: true: logical device d exists; list_logical_devices lists it
 inline bool is_there(device d) {
   device_table& t = devices();
   if (d.is_cpu()) return d.ordinal() < configured.cpus;
-  if (!t.knows_gpus) detail::find_gpus();
-  return d.ordinal() < t.gpus;
+  if (!t.has_looked()) detail::find_gpus();
+  return d.ordinal() < t.count_gpus();
 }
 
 namespace detail {

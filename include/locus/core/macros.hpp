@@ -234,8 +234,10 @@
 #else
 #define LOCUS_ISA_AVX512X 0
 #endif
-#if defined(__AVX512VNNI__) || defined(__AVX512VBMI__) || defined(__AVX512FP16__) || \
-    defined(__AVX512BF16__) || defined(__AVXVNNI__)
+#if defined(__AVX512VNNI__) || defined(__AVX512VBMI__) || defined(__AVX512FP16__) ||     \
+    defined(__AVX512BF16__) || defined(__AVXVNNI__) || defined(__ARM_FEATURE_ATOMICS) || \
+    defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC) || defined(__ARM_FEATURE_DOTPROD) ||   \
+    defined(__ARM_FEATURE_BF16) || defined(__ARM_FEATURE_SVE2)
 #define LOCUS_ISA_NEWER 1
 #else
 #define LOCUS_ISA_NEWER 0

@@ -5,6 +5,7 @@
 #include <vector>       // vector
 
 #include <locus/core/error.hpp>       // shape_error
+#include <locus/core/macros.hpp>      // LOCUS_KEEP_APART
 #include <locus/runtime/threads.hpp>  // parallel_for
 #include <locus/shape/element.hpp>    // is_floating_v
 #include <locus/tensor/tensor.hpp>    // Tensor
@@ -24,7 +25,9 @@ inline std::vector<between> places_between(std::int64_t in, std::int64_t out) {
   std::vector<between> all(static_cast<std::size_t>(out));
   float const scale = static_cast<float>(in) / static_cast<float>(out);
   for (std::int64_t i = 0; i < out; ++i) {
-    float const at = (static_cast<float>(i) + 0.5f) * scale - 0.5f;
+    float at = (static_cast<float>(i) + 0.5f) * scale;
+    LOCUS_KEEP_APART(at);  // two roundings on every processor
+    at -= 0.5f;
     float const floor = __builtin_floorf(at);
     auto const k = static_cast<std::int64_t>(floor);
     all[static_cast<std::size_t>(i)] = {k < 0 ? 0 : k, k + 1 < in ? k + 1 : in - 1, at - floor};

@@ -115,9 +115,7 @@ inline void release_foreign(tensor_block& b) noexcept {
   runtime::forget_copies(b);
   end_work_on(b.where.at(0), b.pieces[0].data, std::int64_t(b.pieces[0].bytes));
   owner_of(b).end(owner_of(b).managed);
-  if (__atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED) == 0 &&
-      runtime::table.retire)
-    runtime::table.retire();
+  runtime::end_block();
 }
 /// means: the memory of a tensor over an array in row order; its last owner calls end(managed)
 inline block_owner block_over(found_array const& a, element type, device on,
@@ -130,7 +128,7 @@ inline block_owner block_over(found_array const& a, element type, device on,
   b->pieces[0].bytes = std::size_t(a.extents.size() * b->element_bytes);
   for (int k = 0; k < a.extents.rank; ++k) b->pieces[0].extents[k] = a.extents.extent[k];
   row_major(a.extents, b->pieces[0].strides);
-  __atomic_add_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
+  runtime::begin_block();
   owner_of(*b) = owner;
   b->release = release_foreign;
   return block_owner(b);

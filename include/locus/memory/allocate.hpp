@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of a device, on any machine: counted, limited, in multiples of 256 bytes.
 #pragma once
-#include <locus/core/bytes.hpp>             // round_up
-#include <locus/core/macros.hpp>            // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
-#include <locus/machine/stamps.hpp>         // meet_arrivals
-#include <locus/memory/allocation_log.hpp>  // note_memory
-#include <locus/memory/pool.hpp>            // pool_of
-#include <locus/watch/event.hpp>            // log_line
-#include <locus/watch/log.hpp>              // write_line
+#include <locus/core/bytes.hpp>              // round_up
+#include <locus/core/macros.hpp>             // LOCUS_LEAN_BEGIN, LOCUS_FUNCTION
+#include <locus/machine/stamps.hpp>          // meet_arrivals
+#include <locus/memory/allocation_log.hpp>   // note_memory
+#include <locus/memory/pool.hpp>             // pool_of
+#include <locus/runtime/carried_memory.hpp>  // host_memory_is_kept
+#include <locus/watch/event.hpp>             // log_line
+#include <locus/watch/log.hpp>               // write_line
 
 LOCUS_LEAN_BEGIN
 
@@ -61,7 +62,7 @@ LOCUS_FUNCTION void* allocate(logical_device& d, std::int64_t bytes, memory_purp
 /// means: frees memory: work that the compute queue of the device gets from now on may use it
 inline void release(logical_device& d, void* p, std::int64_t bytes,
                     memory_purpose const& purpose = "") noexcept {
-  if (!p) return;
+  if (!p || (d.is_host() && host_memory_is_kept())) return;
   std::int64_t size = round_up(bytes);
   try {
     meet_arrivals(d, p, size);

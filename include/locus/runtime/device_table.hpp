@@ -149,6 +149,10 @@ struct device_table {
   void (*retire)() = nullptr;    // called when the last tensor is gone: devices end
   mutex lock;
 
+  /// means: the GPUs that are there; each one that is counted is open
+  int count_gpus() const { return __atomic_load_n(&gpus, __ATOMIC_ACQUIRE); }
+  /// means: GPUs were looked for, and all that are there are counted
+  bool has_looked() const { return __atomic_load_n(&knows_gpus, __ATOMIC_ACQUIRE); }
   bool has_gpus() const { return gpu_backing != backing::host; }
   bool has_simulated() const { return gpu_backing == backing::simulated; }
   bool has_cards() const { return gpu_backing == backing::cuda; }
@@ -160,6 +164,19 @@ struct device_table {
   logical_device& gpu_of_queue(short queue) { return gpu_devices[queue / queues_of_device]; }
 };
 LOCUS_SHARED_STATE inline constinit device_table table;
+
+/// means: a tensor begins
+inline void begin_block() { __atomic_add_fetch(&table.live_blocks, 1, __ATOMIC_RELAXED); }
+/// means: the tensors that have not ended; if 0, the caller sees all that their ends wrote
+inline std::int64_t count_blocks() { return __atomic_load_n(&table.live_blocks, __ATOMIC_SEQ_CST); }
+/// means: devices that wait for the end of the last tensor end; one caller of several does it
+inline void end_waiting_devices() {
+  if (auto* const end = __atomic_exchange_n(&table.retire, nullptr, __ATOMIC_SEQ_CST)) end();
+}
+/// means: a tensor has ended, and its memory is released
+inline void end_block() {
+  if (__atomic_sub_fetch(&table.live_blocks, 1, __ATOMIC_SEQ_CST) == 0) end_waiting_devices();
+}
 
 /// means: another device does the work of a missing device or kernel, and the log says so; any time
 inline bool placement_is_soft() { return __atomic_load_n(&table.soft_placement, __ATOMIC_RELAXED); }

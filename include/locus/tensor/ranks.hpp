@@ -143,8 +143,9 @@ void on_first(F&& f) {
     } catch (std::exception const& e) {
       thrown = std::current_exception(), text = e.what();
     } catch (...) {
-      thrown = std::current_exception(), text = "an exception without a text";
+      thrown = std::current_exception();
     }
+  if (thrown && text.empty()) text = "an exception without a text";
   auto length = static_cast<std::int64_t>(text.size());
   internal::share_from_first("on_first", &length, sizeof length);
   if (length > 0) {

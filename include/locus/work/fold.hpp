@@ -7,6 +7,7 @@
 #include <locus/core/macros.hpp>    // LOCUS_MODE
 #include <locus/device/device.hpp>  // max_devices
 #include <locus/work/reducer.hpp>   // reducer
+#include <locus/work/rounding.hpp>  // rounded_real_product
 
 namespace locus {
 
@@ -53,10 +54,11 @@ struct fold_work {
     else
       return kernel::reducer<R, T>::combine(a, b);
   }
+  /// means: a term, scaled and rounded: no compiler makes one operation of the product and the sum
   LOCUS_HOST_DEVICE value before(value t) const {
     if constexpr (may_scale)
       if (of.scaled == scaling::multiply_terms)
-        return static_cast<value>(t * static_cast<value>(of.by));
+        return kernel::rounded_real_product(t, static_cast<value>(of.by));
     return t;
   }
   LOCUS_HOST_DEVICE value after(value t) const {

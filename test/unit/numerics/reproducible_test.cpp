@@ -201,3 +201,21 @@ TEST_CASE("values less their mean, two kernels") {
     CHECK(same_bits(eval<reproducible<>>(g - mean(g)), expected));
   });
 }
+
+TEST_CASE_TEMPLATE("terms of a mean over replicas are rounded before they are added", T, float,
+                   double) {
+  testing::simulated_gpus const gpus(3, {.cards = 1});
+  constexpr std::int64_t n = 1000;
+  Tensor<T, Dextents<1>, GpuDevice<0>> a(uniform<T>(dextents<1>(n), seed{1}));
+  Tensor<T, Dextents<1>, GpuDevice<1>> b(uniform<T>(dextents<1>(n), seed{2}));
+  Tensor<T, Dextents<1>, GpuDevice<2>> c(uniform<T>(dextents<1>(n), seed{3}));
+  auto const x = to<CpuDevice>(a), y = to<CpuDevice>(b), z = to<CpuDevice>(c);
+  collective::all_reduce<collective::mean_prescaled>(a, b, c);
+  auto const mean = to<CpuDevice>(a);
+  T const third = T(1. / 3);
+  int differ = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    differ += !same_bits(T(mean(i)), rounded(rounded(x(i) * third) + rounded(y(i) * third)) +
+                                         rounded(z(i) * third));
+  CHECK(differ == 0);
+}

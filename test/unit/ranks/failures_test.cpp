@@ -72,6 +72,39 @@ TEST_CASE("ranks with other extents, other element types and other operations") 
   has(operations[1].error, "begins collective 3, gather of 240 bytes");
 }
 
+TEST_CASE("ranks with another order of reductions") {
+  auto const ends = after_a_sum(2, [](Rows&) {
+    if (ranks::rank() == 0) config::set_reduction_order(reduction_order::ranked);
+  });
+  for (testing::rank_end const& e : ends)
+    has(e.error, "locus: the ranks of this program differ: rank ");
+}
+
+TEST_CASE("after a wait that failed, host memory is not freed: a message may still come") {
+  auto const ends = testing::on_ranks(2, [] {
+    config::set_collective_timeout(0.3);
+    auto const in_use = [] { return double(config::get_memory_info("CPU:0").current); };
+    auto const grows = [&] {
+      double const before = in_use();
+      { Tensor<double, Dextents<1>> const x(ones<double>(dextents<1>(1000))); }
+      return in_use() - before;
+    };
+    doubles out{grows()};
+    Rows x(uniform<double>(dextents<1>(30), seed{1}));
+    if (ranks::rank() == 1) sleep(2);
+    try {
+      static_cast<void>(fetch(sum(x)));
+    } catch (collective_error const&) {
+      out.push_back(grows());
+    }
+    return out;
+  });
+  CHECK(ends[0].error == "");
+  REQUIRE(ends[0].numbers.size() == 2);
+  CHECK(ends[0].numbers[0] == 0);
+  CHECK(ends[0].numbers[1] >= 8000);
+}
+
 TEST_CASE("a rank that does not come: the others wait no longer than the deadline, and name it") {
   auto const late = after_a_sum(3, [](Rows&) {
     if (ranks::rank() == 1) sleep(6);

@@ -166,6 +166,32 @@ TEST_CASE("one rank stops the training: all stop after the same step") {
   }
 }
 
+TEST_CASE("one rank stops the training at an epoch, or before it: all stop there") {
+  struct stops_between : nn::callback {
+    bool at_begin;
+    explicit stops_between(bool b) : at_begin(b) {}
+    void on_train_begin(nn::training& t) override {
+      if (at_begin && ranks::rank() == 1) t.stop();
+    }
+    void on_epoch_end(nn::training& t, int, nn::logs&) override {
+      if (!at_begin && ranks::rank() == 1) t.stop();
+    }
+  };
+  for (bool const at_begin : {false, true}) {
+    auto const ends = testing::on_ranks(2, [&] {
+      auto trainer = make_trainer<Mirrored<Ranks<CpuDevice>>>();
+      stops_between stop(at_begin);
+      auto const h =
+          trainer.fit(examples{}.batches(), {.epochs = 3, .callbacks = {&stop}, .verbose = 0});
+      return doubles{double(h.epochs.size())};
+    });
+    for (testing::rank_end const& e : ends) {
+      CHECK(e.error == "");
+      CHECK(e.numbers == doubles{double(!at_begin)});
+    }
+  }
+}
+
 TEST_CASE("a callback throws on one rank: fit throws on all, and the ranks stay in step") {
   auto const ends = testing::on_ranks(3, [] {
     doubles out;

@@ -91,8 +91,11 @@ LOCUS_FUNCTION void start_table(char const* what, call_site where) {
 }
 
 LOCUS_FUNCTION void run_endings() {
-  auto const all = endings;
-  endings = {}, table.retire = nullptr;
+  value_list<void (*)(), 16> all;
+  {
+    lock_guard hold(endings_lock);
+    all = endings, endings = {};
+  }
   for (auto* const end : all) end();
 }
 
@@ -101,18 +104,23 @@ LOCUS_FUNCTION void run_endings() {
 namespace locus::runtime {
 
 LOCUS_FUNCTION void end_devices(void (*end)()) {
-  if (__atomic_load_n(&table.live_blocks, __ATOMIC_RELAXED) == 0) return end();
+  std::int64_t const alive = count_blocks();
+  if (alive == 0) return end();
   log_line line;
-  warn(line << "locus: " << table.live_blocks
+  warn(line << "locus: " << alive
             << " tensors outlive their simulated or recorded devices, which stay until the last of "
                "them is gone; end the tensors first");
-  detail::endings.push(end);
-  table.retire = detail::run_endings;
+  {
+    lock_guard hold(detail::endings_lock);
+    detail::endings.push(end);
+  }
+  __atomic_store_n(&table.retire, &detail::run_endings, __ATOMIC_SEQ_CST);
+  if (count_blocks() == 0) end_waiting_devices();  // the last tensor has ended meanwhile
 }
 
 LOCUS_FUNCTION void require_no_tensors() {
   if (is_forked()) refuse_forked();
-  std::int64_t const alive = __atomic_load_n(&table.live_blocks, __ATOMIC_RELAXED);
+  std::int64_t const alive = count_blocks();
   if (alive == 0) return;
   message text;
   throw configuration_error(text << "locus: " << alive
@@ -135,8 +143,8 @@ LOCUS_FUNCTION void find_gpus() {
 
 LOCUS_FUNCTION void tell_missing(device missing) {
   device_table& t = table;
-  if (!t.knows_gpus) find_gpus();
-  if (missing.ordinal() < t.gpus ||
+  if (!t.has_looked()) find_gpus();
+  if (missing.ordinal() < t.count_gpus() ||
       __atomic_exchange_n(&t.told[missing.ordinal()], true, __ATOMIC_ACQ_REL))
     return;
   device const other = t.gpus > 0 ? stand_in_of(t, missing).name : cpu(0);

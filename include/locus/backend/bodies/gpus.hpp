@@ -49,7 +49,7 @@ LOCUS_FUNCTION void open_gpu(logical_request const& r, physical_devices const& p
   d.machine->open(d);
   if (p.has_cards() && !growth && cards > 1 && r.memory_limit == r.no_limit)
     leave_room_for_nccl(d, cards);
-  ++table.gpus;
+  __atomic_store_n(&table.gpus, table.gpus + 1, __ATOMIC_RELEASE);
 }
 
 LOCUS_FUNCTION void begin_simulation(physical_devices const& p, int gpus) {
@@ -83,7 +83,7 @@ LOCUS_FUNCTION void build_gpus() {
   }
   if (table.gpus == 0) table.gpu_backing = backing::host, table.gpu_machine = nullptr;
   if (table.gpus > 0) table.why_no_gpu = absence::none;
-  table.knows_gpus = true;
+  __atomic_store_n(&table.knows_gpus, true, __ATOMIC_RELEASE);
 }
 
 LOCUS_FUNCTION void forget_cards() {
@@ -99,7 +99,7 @@ namespace locus::runtime {
 LOCUS_FUNCTION device_table& devices_with_gpus(char const* what, call_site where) {
   if (!gpus_of_program) gpus_of_program = &whole_gpu_part;
   device_table& t = devices(what, where);
-  if (!t.knows_gpus) detail::find_gpus();
+  if (!t.has_looked()) detail::find_gpus();
   return t;
 }
 

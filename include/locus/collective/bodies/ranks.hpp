@@ -3,12 +3,14 @@
 #pragma once
 #include <algorithm>  // copy_n
 #include <cstring>    // memcpy
+#include <optional>   // optional
 #include <utility>    // exchange
 #include <vector>     // vector
 
 #include <locus/collective/rank_queue.hpp>   // queue_between_ranks
 #include <locus/collective/ranks.hpp>        // the declarations
 #include <locus/runtime/bytes_of_ranks.hpp>  // bytes_of_ranks
+#include <locus/runtime/carried_memory.hpp>  // carried_array, keep_host_memory
 #include <locus/runtime/variables.hpp>       // checks_ranks
 #include <locus/watch/site_text.hpp>         // write_site
 
@@ -104,6 +106,7 @@ LOCUS_FUNCTION rank_point point_of(std::string_view operation, std::int64_t byte
 
 LOCUS_FUNCTION void require_carried(runtime::rank_failure const& f, rank_point const& mine) {
   if (f.code == runtime::rank_success) return;
+  runtime::keep_host_memory();
   double const limit = seconds_for_ranks();
   message text;
   text << "locus: ";
@@ -146,7 +149,7 @@ LOCUS_FUNCTION void meet_ranks(rank_point const& mine, rank_point* all) {
   static bool const checks = runtime::checks_ranks();
   if (!checks && !all) return;
   int const ranks = runtime::this_rank.ranks, rank = runtime::this_rank.rank;
-  std::vector<rank_point> points(static_cast<std::size_t>(ranks));
+  runtime::carried_array<rank_point> const points(static_cast<std::size_t>(ranks));
   std::vector<std::int64_t> ends(points.size());
   for (std::size_t r = 0; r < ends.size(); ++r)
     ends[r] = std::int64_t(r + 1) * std::int64_t(sizeof(rank_point));
@@ -281,7 +284,8 @@ LOCUS_FUNCTION void fold_in_a_chain(internal::reduction_job const& j, replica_te
   int const rank = runtime::this_rank.rank, last = runtime::this_rank.ranks - 1;
   std::int64_t const wide = bytes_unrounded(j), most = (std::int64_t(64) << 10) / wide,
                      each = most < 1 ? 1 : most, segments = (j.count + each - 1) / each;
-  std::vector<char> arrived(std::size_t(each * wide)), made(std::size_t(2 * each * wide));
+  runtime::carried_array<char> const arrived(std::size_t(each * wide)),
+      made(std::size_t(2 * each * wide));
   auto const size = [&](std::int64_t k) { return k + 1 < segments ? each : j.count - k * each; };
   auto const half = [&](std::int64_t k) { return made.data() + (k % 2) * each * wide; };
   // turn k: segment k comes from the rank before, segment k - 1 goes to the rank behind
@@ -326,7 +330,7 @@ LOCUS_FUNCTION void fold_announced(internal::reduction_job const& j, replica_ter
 struct joined_reductions {
   internal::reduction_job job{};
   replica_terms terms{};
-  std::vector<char> memory;
+  std::optional<runtime::carried_array<char>> memory;
 
   void join(std::vector<internal::host_reduction const*> const& all) {
     job = all[0]->job, terms = all[0]->terms;  // those of a bucket have one type and one operation
@@ -334,14 +338,14 @@ struct joined_reductions {
     for (internal::host_reduction const* one : all) job.count += one->job.count;
     terms.count = job.count;
     bool const apart = terms.term_count > 1;  // the terms stay until the carrier has added
-    memory.resize(std::size_t(job.bytes() * (terms.term_count + apart)));
-    char* next = memory.data();
+    memory.emplace(std::size_t(job.bytes() * (terms.term_count + apart)));
+    char* next = memory->data();
     for (int r = 0; r < terms.term_count; ++r) {
       terms.terms[r] = next;
       for (internal::host_reduction const* one : all)
         next = std::copy_n(static_cast<char const*>(one->terms.terms[r]), one->job.bytes(), next);
     }
-    terms.outs[0] = apart ? next : memory.data();
+    terms.outs[0] = apart ? next : memory->data();
   }
   void part(std::vector<internal::host_reduction const*> const& all) const {
     auto const* next = static_cast<char const*>(terms.outs[0]);
@@ -365,15 +369,21 @@ LOCUS_FUNCTION void fold_over_ranks(host_reduction const* bucket, int n, reducti
     (one->job.bytes() < bytes_alone ? small : alone).push_back(one);
   }
   if (small.size() == 1) alone.push_back(small[0]), small.clear();
-  rank_point const mine = point_of(name.operation, bytes);
+  rank_point mine = point_of(name.operation, bytes);
+  if (order == reduction_order::ranked) mine.plan = ~mine.plan;  // messages differ by the order
   meet_ranks(mine);
-  for (host_reduction const* one : alone)
-    locus::detail::fold_announced(one->job, one->terms, order, mine);
-  if (small.empty()) return;
-  locus::detail::joined_reductions joined;
-  joined.join(small);
-  locus::detail::fold_announced(joined.job, joined.terms, order, mine);
-  joined.part(small);
+  try {
+    for (host_reduction const* one : alone)
+      locus::detail::fold_announced(one->job, one->terms, order, mine);
+    if (small.empty()) return;
+    locus::detail::joined_reductions joined;
+    joined.join(small);
+    locus::detail::fold_announced(joined.job, joined.terms, order, mine);
+    joined.part(small);
+  } catch (std::exception const& e) {
+    give_up_ranks(e.what());  // the others are in this collective
+    throw;
+  }
 }
 
 LOCUS_FUNCTION bool prepare_beside(std::int64_t bytes) {

@@ -15,9 +15,7 @@ namespace locus::data::detail {
 LOCUS_FUNCTION void release_pinned(tensor_block& b) noexcept {
   if (runtime::is_forked()) return;
   runtime::pinned_memory.release(b.pieces[0].data);
-  if (__atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED) == 0 &&
-      runtime::table.retire)
-    runtime::table.retire();
+  runtime::end_block();
 }
 
 LOCUS_FUNCTION block_owner make_batch_storage(shape const& extents, element type, int element_bytes,
@@ -31,7 +29,7 @@ LOCUS_FUNCTION block_owner make_batch_storage(shape const& extents, element type
   block_owner owner(tensor_block::make(single(cpu(0))));
   tensor_block& b = *owner.get();
   b.extents = extents, b.type = type, b.element_bytes = element_bytes;
-  __atomic_add_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
+  runtime::begin_block();
   b.release = release_pinned;
   b.pieces[0].data = p, b.pieces[0].bytes = static_cast<std::size_t>(bytes);
   for (std::int64_t a = extents.rank, stride = 1; a-- > 0; stride *= extents.extent[a])

@@ -24,10 +24,16 @@ void fold_replica_block(fold_work<R, T> const& w, std::int64_t begin, std::int64
       total[i] = static_cast<value const*>(w.of.terms[0])[begin + i];
   for (int r = w.of.goes_on; r < w.of.term_count; ++r) {
     T const* const term = static_cast<T const*>(w.of.terms[r]) + begin;
-    if (w.of.scaled == scaling::multiply_terms)
-      for (std::int64_t i = 0; i < n; ++i)
-        total[i] = r == 0 ? w.before(term[i]) : work::combine(total[i], w.before(term[i]));
-    else if (r == 0)
+    if constexpr (work::may_scale)
+      if (w.of.scaled == scaling::multiply_terms) {
+        value products[fold_block];  // memory keeps each product apart from the sum that takes it
+        for (std::int64_t i = 0; i < n; ++i)
+          products[i] = static_cast<value>(term[i] * static_cast<value>(w.of.by));
+        for (std::int64_t i = 0; i < n; ++i)
+          total[i] = r == 0 ? products[i] : work::combine(total[i], products[i]);
+        continue;
+      }
+    if (r == 0)
       for (std::int64_t i = 0; i < n; ++i) total[i] = term[i];
     else
       LOCUS_IVDEP

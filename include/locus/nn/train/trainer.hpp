@@ -676,7 +676,13 @@ class Trainer final : public training {
     detail::epoch_options const of_loop{o.epochs,    o.initial_epoch, o.steps_per_epoch,
                                         o.callbacks, o.verbose,       network_->is_over_ranks()};
     auto const now = [this](logs& l) { l = logs_of(train_); };
+    // where a callback of one rank stops the training, all ranks stop behind the same call
+    auto const agree = [&](std::string_view call) {
+      if (network_->is_over_ranks() && !o.callbacks.empty())
+        stopping_ = locus::internal::some_rank_says(stopping_, call);
+    };
     detail::epoch_loop loop(*this, of_loop, steps_, now);
+    agree("on_train_begin");
     history h;
     epoch_ = o.initial_epoch;
     bool fresh = true;  // an epoch begins
@@ -691,6 +697,7 @@ class Trainer final : public training {
       }
       steps_ = loop.step();
       loop.end_epoch(std::move(l), h);
+      agree("on_epoch_end");
       ++epoch_, fresh = true;
     };
     auto const done = [&] { return epoch_ >= o.epochs || stopping_; };
@@ -710,8 +717,7 @@ class Trainer final : public training {
         });
         ++batch_;
         loop.end_step();
-        if (network_->is_over_ranks() && !o.callbacks.empty())  // all ranks stop after one step
-          stopping_ = locus::internal::some_rank_says(stopping_);
+        agree("on_batch_end");
         if (o.steps_per_epoch > 0 && loop.step() == o.steps_per_epoch) end_epoch();
         if (done()) break;
       }

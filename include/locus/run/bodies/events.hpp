@@ -111,7 +111,7 @@ LOCUS_FUNCTION void say_fallback(run_state const& run, short i) {
   run_event e{.kind = event_kind::fallback, .step = i, .name = s.name};
   e.on = use_of(s.where.at(0)), e.request = s.request, e.extents = run.extents[i];
   e.reason = reason.view(), e.site = site;
-  bool const matters = !s.request.is_none() || runtime::table.gpus > 0;
+  bool const matters = !s.request.is_none() || runtime::table.count_gpus() > 0;
   runtime::warn(e, matters && is_first_of_operation(s.name));
 }
 

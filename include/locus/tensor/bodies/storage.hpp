@@ -56,9 +56,7 @@ LOCUS_FUNCTION void release_block(tensor_block& b) noexcept {
     if (b.pieces[r].data)
       runtime::release(runtime::find_device(b.where.at(r)), memory_of(b, r),
                        b.before + std::int64_t(b.pieces[r].bytes) + b.behind);
-  if (__atomic_sub_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED) == 0 &&
-      runtime::table.retire)
-    runtime::table.retire();
+  runtime::end_block();
 }
 
 }  // namespace locus::detail
@@ -71,7 +69,7 @@ LOCUS_FUNCTION block_owner make_storage(place const& where, shape const& extents
   block_owner owner(tensor_block::make(where));
   tensor_block& b = *owner.get();
   b.extents = extents, b.type = type, b.element_bytes = element_bytes;
-  __atomic_add_fetch(&runtime::table.live_blocks, 1, __ATOMIC_RELAXED);
+  runtime::begin_block();
   b.release = release_block;
   if (where.margin.width > 0) detail::size_margins(b);
   for (int r = 0; r < where.local_count(); ++r) {

@@ -24,7 +24,7 @@ LOCUS_FUNCTION recorder::recorder(recorder_options const& options)
 
 LOCUS_FUNCTION recorder::~recorder() {
   if (successor_) return;
-  if (runtime::table.live_blocks != 0) {
+  if (runtime::count_blocks() != 0) {
     auto* const keeps = new recorder(std::move(*this));
     keeps->successor_ = true;
     current() = keeps;
