@@ -80,6 +80,25 @@ TEST_CASE("ranks with another order of reductions") {
     has(e.error, "locus: the ranks of this program differ: rank ");
 }
 
+TEST_CASE("a kernel fails on one rank, which goes on: its next statement meets no other") {
+  struct fails_on_rank_1 {
+    int turn = 0;
+    double operator()(double v) const {
+      if (turn == 1 && ranks::rank() == 1) throw shape_error("locus: a mistake of rank 1 alone");
+      return v;
+    }
+  };
+  auto const ends = after_a_sum(2, [](Rows& x) {
+    for (int turn = 0; turn < 4; ++turn) try {
+        static_cast<void>(fetch(sum(map(fails_on_rank_1{turn}, x))));
+      } catch (shape_error const&) {}
+  });
+  for (testing::rank_end const& e : ends) {
+    has(e.error, "locus: the ranks of this program differ: rank ");
+    has(e.error, "begins collective 4, reduce of 8 bytes");
+  }
+}
+
 TEST_CASE("after a wait that failed, host memory is not freed: a message may still come") {
   auto const ends = testing::on_ranks(2, [] {
     config::set_collective_timeout(0.3);

@@ -21,6 +21,7 @@ namespace locus::detail {
 /// The collectives of this rank until now. A failure is final: the ranks are no longer in step.
 struct rank_progress {
   internal::rank_point last{};
+  std::uint64_t runs = 0;
   bool failed = false;
   char failure[800]{};  // its text
 };
@@ -80,6 +81,7 @@ LOCUS_FUNCTION double seconds_for_ranks() {
   return runtime::collective_deadline(&runtime::collective_deadlines::steady);
 }
 
+LOCUS_FUNCTION std::uint64_t number_of_run() { return ++locus::detail::ranks_so_far.runs; }
 LOCUS_FUNCTION rank_point const& point_now() { return locus::detail::ranks_so_far.last; }
 LOCUS_FUNCTION std::string_view failure_of_ranks() { return locus::detail::ranks_so_far.failure; }
 

@@ -12,7 +12,17 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
-/// means: a hash of the plan, the extents and the numbers of replicas of a run, equal on all ranks that run this statement
+/// means: the plan of this run has a collective between ranks
+LOCUS_FUNCTION bool meets_ranks(run_state const& run) {
+  bool meets = false;
+  for (transfer const& t : run.plan.transfers)
+    meets = meets || goes_between_ranks(run, t) ||
+            (is_reduction(t.how) && runtime::lies_on_ranks(run.plan.steps[t.from].where.devices));
+  return meets;
+}
+
+/// means: a hash of the plan, the extents and the numbers of replicas of a run, and of the number of the run if it
+///        meets ranks; equal on all ranks that run this statement
 /// after: the FNV-1a hash
 LOCUS_FUNCTION std::uint64_t hash_of_run(run_state const& run) {
   std::uint64_t hash = 14695981039346656037u;
@@ -28,6 +38,7 @@ LOCUS_FUNCTION std::uint64_t hash_of_run(run_state const& run) {
     add(static_cast<std::uint64_t>(of.rank));
     for (int a = 0; a < of.rank; ++a) add(static_cast<std::uint64_t>(of.extent[a]));
   }
+  add(meets_ranks(run) ? internal::number_of_run() : 0);
   return hash | 1;
 }
 
