@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # All that takes hours: the sanitizers over every unit, the lines of each folder that the unit tests run, device code
 # for every kind of PTX, its mutants, and whose kernels a step of training runs (ptx/shares.py), each header in a unit
-# of its own for each compiler, the unit tests on 64-bit Arm, random tests by the thousand, trainings over ranks that are
+# of its own for each compiler, unit tests on 64-bit Arm, random tests by the thousand, trainings over ranks that are
 # killed, each test of many processes a hundred times, ranks of MPICH, ranks under SLURM. The last line is "N passed, N failed, N skipped".
 #     sh test/long.sh      BUILD: the folder, SEED: of the random tests, JOBS: how many at once
 set -u
@@ -43,7 +43,7 @@ once() {
 tree default -Druntime=headers
 SUITES='unit laws random examples' TARGETS= tree compiled-run-time -Druntime=compiled -Dcuda=disabled
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null; then
-  SUITES=unit TARGETS=units tree arm --cross-file test/arm/aarch64.ini -Dcuda=disabled -Dopenmp=disabled
+  SUITES=one_thread TARGETS=units tree arm --cross-file test/arm/aarch64.ini -Dcuda=disabled -Dopenmp=disabled
 else
   add arm 0 0 1
 fi

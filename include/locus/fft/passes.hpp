@@ -37,6 +37,7 @@ struct fft_pass {
   }
   template <class V>
   LOCUS_VECTOR_FUNCTION void load(V* r, V* i, std::int64_t at, std::int64_t stride) const {
+    if (factor() < 2) __builtin_unreachable();  // g++ sees that r and i are set
     each(0, [&](int j) __attribute__((always_inline)) {
       r[j] = fft_load<V>(x.re + at + j * stride);
       i[j] = fft_load<V>(x.im + at + j * stride);

@@ -123,7 +123,7 @@ TEST_CASE("arrays without a header have exactly the size that is named") {
 
 TEST_CASE("IDX files of other types than bytes") {
   std::string const head{0, 0, 12, 1, 0, 0, 0, 3};
-  temporary const f(head + std::string{0, 0, 0, 7, 127, -1, -1, -1, -1, -1, -1, -2});
+  temporary const f(head + std::string("\0\0\0\7\177\377\377\377\377\377\377\376", 12));
   auto const t = data::read_idx<1, std::int32_t>(f.path().c_str());
   CHECK(t(0) == 7);
   CHECK(t(1) == INT32_MAX);

@@ -210,7 +210,7 @@ TEST_CASE("bytes of a file reach no terminal") {
   std::string const name = "locus: " + (here / "\\x1b[2J\\x0alocus: all is well");
   auto const clean = [](std::string const& text) {
     for (char const c : text)
-      if ((c >= 0 && c < 0x20) || c == 0x7f) return false;
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
     return text.starts_with("locus: ");
   };
   for (reader const& each : readers) {
