@@ -22,6 +22,13 @@ namespace {
 using Rows = Sharded<0, Ranks<CpuDevice>>;
 using Values = Tensor<double, Dextents<1>, Rows>;
 double timeout = 2;  // of collectives
+/// A world whose ranks have time to come, also on a busy machine; then collectives have the timeout.
+struct joined_world : mpi::world {
+  joined_world(int& argc, char**& argv)
+      : mpi::world((config::set_collective_timeout(20), argc), argv) {
+    config::set_collective_timeout(timeout);
+  }
+};
 
 void say(std::string_view text) {
   message line;
@@ -59,7 +66,7 @@ void ended_before(int argc, char** argv) {
   expect_error([&] { mpi::world world(argc, argv); });
 }
 void second_world(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   expect_error([] { mpi::world second(MPI_COMM_WORLD); });
   expect_error([&] { mpi::world second(argc, argv); });
   Values x = some();
@@ -132,28 +139,28 @@ void serialized(int, char**) { on_level(MPI_THREAD_SERIALIZED); }
 
 // ---- ranks that differ ----
 void if_rank_0(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   if (world.rank() == 0) static_cast<void>(fetch(sum(x)));  // the mistake
   x = x + fetch(max(x));
 }
 void if_rank_0_at_the_end(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   if (world.rank() == 0) static_cast<void>(fetch(sum(x)));  // the mistake
 }
 void other_statement(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   static_cast<void>(world.rank() == 1 ? fetch(sum(x * x)) : fetch(sum(x)));
 }
 void other_extents(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some(world.rank() == 1 ? 24 : 16);
   static_cast<void>(fetch(sum(x)));
 }
 void other_type(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   Tensor<float, Dextents<1>, Rows> y(uniform<float>(dextents<1>(16), seed{3}));
   if (world.rank() == 1)
@@ -170,11 +177,11 @@ void sum_over() {
 }
 void other_devices(int argc, char** argv) {  // a rank has one replica, or two
   testing::simulated_gpus const cards(2);
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   world.rank() == 1 ? sum_over<Ranks<AllGpus>>() : sum_over<Ranks<CpuDevice>>();
 }
 void few_rows(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some(2), y = some(2);
   x = x * 0. + 1.;
   y = 2. * x + mean(x);
@@ -185,12 +192,12 @@ void few_rows(int argc, char** argv) {
 
 // ---- statements at places where none can be ----
 void inside_a_kernel(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some(17);  // one rank has one row more
   x = map([&](double v) { return v * fetch(sum(x)); }, x);
 }
 void two_threads(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   std::atomic<int> refused = 0;
   auto const loop = [&] {
@@ -213,34 +220,34 @@ void loop_of_sums(Values& x) {
   for (;;) x = x * (1 / fetch(sum(x)));
 }
 void exits(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   static_cast<void>(fetch(sum(x)));
   if (world.rank() == 1) _exit(3);
   loop_of_sums(x);
 }
 void exits_with_0(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   static_cast<void>(fetch(sum(x)));
   if (world.rank() == 1) _exit(0);
   loop_of_sums(x);
 }
 void returns(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   if (world.rank() == 1) return;
   loop_of_sums(x);
 }
 void throws(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   if (world.rank() == 1) throw std::runtime_error("the program's own");
   loop_of_sums(x);
 }
 void throws_alone(int argc, char** argv) {
   try {
-    mpi::world world(argc, argv);
+    joined_world world(argc, argv);
     Values x = some();
     throw std::runtime_error("the program's own");
   } catch (std::runtime_error const& e) {
@@ -248,14 +255,14 @@ void throws_alone(int argc, char** argv) {
   }
 }
 void catches(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   if (world.rank() == 1) sleep(20);
   expect_error([&] { static_cast<void>(fetch(sum(x))); });
   expect_error([&] { static_cast<void>(fetch(sum(x))); });
 }
 void slow(int argc, char** argv) {
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   Values x = some();
   if (world.rank() == 1) sleep(timeout / 2);  // in time
   if (fetch(sum(x * 0. + 1.)) == 16) say("in time");
@@ -269,7 +276,7 @@ void loop_of_large_sums() {
 }
 
 void loops(int argc, char** argv) {  // run.py stops a rank
-  mpi::world world(argc, argv);
+  joined_world world(argc, argv);
   std::string_view const order = argc > 3 ? argv[3] : "";
   if (order == "ranked") config::set_reduction_order(reduction_order::ranked);
   Values x = some();

@@ -102,9 +102,9 @@ void train_shards(job const& j) {
 
 int main(int argc, char** argv) {
   if (argc != 6) return 2;
-  config::set_collective_timeout(std::atof(argv[5]));
   try {
     mpi::world const world(argc, argv);
+    config::set_collective_timeout(std::atof(argv[5]));  // a busy machine starts ranks late
     message text;
     text << "rank " << world.rank() << ": process " << std::int64_t(getpid()) << "\n";
     std::fputs(text.c_str(), stdout);
