@@ -29,7 +29,7 @@
 #include <locus/core/clock.hpp>               // seconds_now
 #include <locus/run/join_ranks.hpp>           // join_ranks
 #include <locus/runtime/blocking_caller.hpp>  // blocking_caller
-#include <locus/runtime/carried_memory.hpp>   // carried_array, keep_host_memory
+#include <locus/runtime/carried_memory.hpp>   // carried_array
 #include <locus/runtime/device_table.hpp>     // logical_device
 #include <locus/runtime/processors.hpp>       // count_processors
 #include <locus/runtime/signals.hpp>          // without_signals
@@ -282,13 +282,16 @@ inline runtime::rank_failure all_gather(void* data, std::int64_t const* ends, do
         return f;
     return {};
   }
-  runtime::carried_array<int> const counts(ranks), offsets(ranks);
+  runtime::carried_array<int> counts(ranks), offsets(ranks);
   for (std::size_t r = 0; r < ranks; ++r)
     counts[r] = int(ends[r] - begin_of(r)), offsets[r] = int(begin_of(r));
   std::vector<MPI_Request> requests(1);
   int const code = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, counts.data(),
                                    offsets.data(), MPI_BYTE, state.comm, requests.data());
-  return code == MPI_SUCCESS ? wait_for(requests, seconds) : failure_of(code);
+  runtime::rank_failure const f =
+      code == MPI_SUCCESS ? wait_for(requests, seconds) : failure_of(code);
+  if (f.code != runtime::rank_success) counts.keep(), offsets.keep();
+  return f;
 }
 
 inline MPI_Datatype type_of(element e) {
@@ -409,7 +412,6 @@ inline double seconds_to_join() {
 /// fails: collective_error, if the ranks did not come in time
 inline void require_in_time(runtime::rank_failure const& f, std::string_view call) {
   if (f.code == runtime::rank_success) return;
-  runtime::keep_host_memory();
   message text;
   text << "locus: an mpi::world cannot be made: ";
   if (f.code != runtime::rank_late)
@@ -501,7 +503,7 @@ inline void duplicate(MPI_Comm from, MPI_Comm& comm) {
   sigset_t alarms;
   sigemptyset(&alarms), sigaddset(&alarms, SIGALRM);
   pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
-  alarm(3);  // where MPI_Abort does not return, as that of MPICH beside a rank that is stopped
+  alarm(3);  // MPICH's MPI_Abort does not return beside a rank that is stopped
   MPI_Abort(state.comm, 70);
   _exit(70);
 }
@@ -633,7 +635,7 @@ class world {
     detail::state = {};
   }
   void find_hosts(detail::world_state& s) {
-    runtime::carried_array<origin> const all(std::size_t(s.ranks));
+    runtime::carried_array<origin> all(std::size_t(s.ranks));
     origin& mine = all[std::size_t(s.rank)];
     int length = 0;
     MPI_Get_processor_name(mine.host, &length);
@@ -643,8 +645,10 @@ class world {
     mine.any_thread = std::exchange(s.any_thread, false);  // all ranks call MPI alike
     std::vector<std::int64_t> ends;
     for (int r = 1; r <= s.ranks; ++r) ends.push_back(std::int64_t(sizeof(origin)) * r);
-    detail::require_in_time(detail::all_gather(all.data(), ends.data(), detail::seconds_to_join()),
-                            "MPI_Iallgatherv");
+    runtime::rank_failure const f =
+        detail::all_gather(all.data(), ends.data(), detail::seconds_to_join());
+    if (f.code != runtime::rank_success) all.keep();
+    detail::require_in_time(f, "MPI_Iallgatherv");
     int sharing = 0;
     s.local_ranks = 0, s.any_thread = true;
     for (origin const& o : all) {

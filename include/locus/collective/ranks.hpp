@@ -33,9 +33,10 @@ struct rank_run {
 };
 LOCUS_SHARED_STATE inline thread_local constinit rank_run run_over_ranks{};
 
-/// means: the number of a run whose plan has collectives between ranks. A rank whose kernel fails before
-///        it announces one, and that goes on, is then told apart from the others
-LOCUS_FUNCTION std::uint64_t number_of_run();
+/// means: counts a run whose plan has collectives between ranks, and returns its number. Where the kernel
+///        of one rank fails before a collective and that rank goes on, the number tells its next run
+///        from the run of the other ranks
+LOCUS_FUNCTION std::uint64_t count_run();
 /// means: a collective of this rank, its number the next one
 LOCUS_FUNCTION rank_point point_of(std::string_view operation, std::int64_t bytes);
 /// means: the last collective that this rank began; its number is 0 before the first

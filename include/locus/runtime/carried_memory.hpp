@@ -13,7 +13,8 @@ LOCUS_SHARED_STATE inline constinit bool keeps_host_memory = false;
 inline void keep_host_memory() { __atomic_store_n(&keeps_host_memory, true, __ATOMIC_RELEASE); }
 inline bool host_memory_is_kept() { return __atomic_load_n(&keeps_host_memory, __ATOMIC_RELAXED); }
 
-/// means: n values of T that a message may lie in
+/// means: n values of T, 0 at first, that a message may lie in. They stay behind a wait that failed:
+///        where host memory is kept, or after keep()
 template <class T>
 class carried_array {
  public:
@@ -22,6 +23,7 @@ class carried_array {
   ~carried_array() {
     if (!host_memory_is_kept()) delete[] first_;
   }
+  void keep() { first_ = nullptr; }
   T* data() const { return first_; }
   std::size_t size() const { return size_; }
   T& operator[](std::size_t i) const { return first_[i]; }

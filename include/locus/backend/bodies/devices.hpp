@@ -91,7 +91,7 @@ LOCUS_FUNCTION void start_table(char const* what, call_site where) {
 }
 
 LOCUS_FUNCTION void run_endings() {
-  value_list<void (*)(), 16> all;
+  decltype(endings) all;
   {
     lock_guard hold(endings_lock);
     all = endings, endings = {};

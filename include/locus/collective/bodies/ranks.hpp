@@ -21,7 +21,7 @@ namespace locus::detail {
 /// The collectives of this rank until now. A failure is final: the ranks are no longer in step.
 struct rank_progress {
   internal::rank_point last{};
-  std::uint64_t runs = 0;
+  std::uint64_t runs = 0;  // whose plans have collectives
   bool failed = false;
   char failure[800]{};  // its text
 };
@@ -81,7 +81,7 @@ LOCUS_FUNCTION double seconds_for_ranks() {
   return runtime::collective_deadline(&runtime::collective_deadlines::steady);
 }
 
-LOCUS_FUNCTION std::uint64_t number_of_run() { return ++locus::detail::ranks_so_far.runs; }
+LOCUS_FUNCTION std::uint64_t count_run() { return ++locus::detail::ranks_so_far.runs; }
 LOCUS_FUNCTION rank_point const& point_now() { return locus::detail::ranks_so_far.last; }
 LOCUS_FUNCTION std::string_view failure_of_ranks() { return locus::detail::ranks_so_far.failure; }
 
@@ -194,12 +194,13 @@ LOCUS_FUNCTION void gather_from_ranks(std::string_view operation, void const* mi
   for (rank_point const& p : locus::detail::said_by_all(operation, bytes))
     all.ends.push_back(end += p.said);
   if (end == 0) return;
-  all.bytes.resize(static_cast<std::size_t>(end));
+  runtime::carried_array<char> const carried(static_cast<std::size_t>(end));
   std::int64_t const here = all.ends[static_cast<std::size_t>(runtime::this_rank.rank)] - bytes;
-  if (bytes > 0) std::memcpy(all.bytes.data() + here, mine, static_cast<std::size_t>(bytes));
+  if (bytes > 0) std::memcpy(carried.data() + here, mine, static_cast<std::size_t>(bytes));
   require_carried(
-      runtime::ranks_by->all_gather(all.bytes.data(), all.ends.data(), seconds_for_ranks()),
+      runtime::ranks_by->all_gather(carried.data(), all.ends.data(), seconds_for_ranks()),
       point_now());
+  all.bytes.assign(carried.begin(), carried.end());
 }
 
 LOCUS_FUNCTION void begin_elsewhere(std::string_view operation, std::int64_t bytes) {

@@ -21,10 +21,10 @@ LOCUS_FUNCTION bool meets_ranks(run_state const& run) {
   return meets;
 }
 
-/// means: a hash of the plan, the extents and the numbers of replicas of a run, and of the number of the run if it
-///        meets ranks; equal on all ranks that run this statement
+/// means: a hash of the plan, the extents and the numbers of replicas of a run, and of its number; equal on all ranks
+///        that run this statement
 /// after: the FNV-1a hash
-LOCUS_FUNCTION std::uint64_t hash_of_run(run_state const& run) {
+LOCUS_FUNCTION std::uint64_t hash_of_run(run_state const& run, std::uint64_t number_of_run) {
   std::uint64_t hash = 14695981039346656037u;
   auto const add = [&](std::uint64_t number) { hash = (hash ^ number) * 1099511628211u; };
   for (short i = 0; i < run.plan.steps.count; ++i) {
@@ -38,12 +38,13 @@ LOCUS_FUNCTION std::uint64_t hash_of_run(run_state const& run) {
     add(static_cast<std::uint64_t>(of.rank));
     for (int a = 0; a < of.rank; ++a) add(static_cast<std::uint64_t>(of.extent[a]));
   }
-  add(meets_ranks(run) ? internal::number_of_run() : 0);
+  add(number_of_run);
   return hash | 1;
 }
 
 LOCUS_FUNCTION void begin_over_ranks(run_state const& run) {
-  internal::run_over_ranks = {hash_of_run(run), run.seen.site};
+  std::uint64_t const number = meets_ranks(run) ? internal::count_run() : 0;
+  internal::run_over_ranks = {hash_of_run(run, number), run.seen.site};
 }
 
 /// means: NCCL joins the cards of all ranks, and each replica has one of its own
