@@ -87,27 +87,28 @@ struct column_loops<type_list<Reducers...>, Stage, type_list<Kinds...>, type_lis
       std::int64_t const lines = c.end - i < 64 ? c.end - i : 64;
       begin_line(r, c, i);
       if (regular && pass::by_packets && !r.chunked)
-        add_lines<lanes>(f, c, r, lines, step, out_step, to);
+        add_lines<lanes>(f, c, r, lines, c.from_memory ? c.end - i : 0, step, out_step, to);
       else
         for (std::int64_t k = 0; k < lines; ++k) {
           if (k > 0) begin_line(r, c, i + k);
-          add_lines<lanes>(f, c, r, 1, step, out_step, to);
+          add_lines<lanes>(f, c, r, 1, 0, step, out_step, to);
         }
       i += lines;
       to.flush(c.width);
     }
     for (int j = 0; j < c.width; ++j) to.total(j, sums[j]);
   }
-  /// adds lines to the accumulators of their columns
+  /// adds lines to the accumulators of their columns; from_memory: 0, or the lines from here on
   template <class Lanes, class Columns>
   static void add_lines(Stage const& f, column_run const& c, run_type& r, std::int64_t lines,
-                        std::int64_t const* step, std::int64_t const* out_step, Columns& to) {
+                        std::int64_t from_memory, std::int64_t const* step,
+                        std::int64_t const* out_step, Columns& to) {
     std::int64_t const each = !pass::by_packets || r.chunked ? chunk : c.width;
     for (std::int64_t j = 0; j < c.width; j += each) {
       std::int64_t const n = c.width - j < each ? c.width - j : each;
       if constexpr (pass::by_packets) {
         Lanes::add_rows(f, r.read(j, n), r.steps, step, r.write(j), out_step, lines, j, n, to,
-                        c.from_memory);
+                        from_memory);
         r.written(j, n);
       } else {
         typename pass::buffers b;

@@ -104,13 +104,25 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   template <class Lanes, int Columns>
   struct column_lanes {
     alignas(64) unsigned char bytes[Columns / N * sizeof(Lanes)];
+    // part by part: a copy of two registers at once goes through memory
     LOCUS_VECTOR_FUNCTION Lanes load(std::int64_t j) const {
       Lanes l;
-      __builtin_memcpy(&l, bytes + j / N * std::int64_t(sizeof(Lanes)), sizeof l);
+      if constexpr (requires { Lanes::parts; })
+        for (int k = 0; k < Lanes::parts; ++k)
+          __builtin_memcpy(&l.of[k].v, bytes + place(j) + sizeof l.of[0] * k, sizeof l.of[0]);
+      else
+        __builtin_memcpy(&l, bytes + place(j), sizeof l);
       return l;
     }
     LOCUS_VECTOR_FUNCTION void store(std::int64_t j, Lanes const& l) {
-      __builtin_memcpy(bytes + j / N * std::int64_t(sizeof(Lanes)), &l, sizeof l);
+      if constexpr (requires { Lanes::parts; })
+        for (int k = 0; k < Lanes::parts; ++k)
+          __builtin_memcpy(bytes + place(j) + sizeof l.of[0] * k, &l.of[k].v, sizeof l.of[0]);
+      else
+        __builtin_memcpy(bytes + place(j), &l, sizeof l);
+    }
+    LOCUS_VECTOR_FUNCTION static std::size_t place(std::int64_t j) {
+      return static_cast<std::size_t>(j) / N * sizeof(Lanes);
     }
     /// means: the lane of column j; lanes of type T are contiguous
     template <class T>
@@ -215,17 +227,36 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   }
   /// lines that one loop adds together
   static constexpr int lines_at_once = (folds_in_pairs<fold<F>> || ...) ? 8 : 4;
+  /// means: `Packets` packets of lines of `whole` elements come into the second cache, those of
+  ///        line number `line` from element j on; (line, j) moves on in the order of addresses
+  template <int Packets>
+  LOCUS_VECTOR_FUNCTION static void prefetch(sources const& from, std::int64_t const* steps,
+                                             std::int64_t const* in_step, std::int64_t whole,
+                                             std::int64_t& line, std::int64_t& j) {
+    std::int64_t const at = j + Packets * N <= whole ? j : whole - Packets * N;
+    unrolled<Packets>([&](auto k) __attribute__((always_inline)) {
+      (__builtin_prefetch(get<K>(from) + line * in_step[K] + ((at + k * N) & steps[K]), 0, 2), ...);
+    });
+    if ((j += Packets * N) >= whole) j = 0, ++line;
+  }
   /// means: adds elements [0, width) of `rows` lines to columns [first, first + width); in_step,
-  ///        out_step: elements from a line to the next
+  ///        out_step: elements from a line to the next; from_memory: 0, or the lines that the fold
+  ///        reads from memory from here on
   /// after: call to.added(rows) once all columns have these lines
   template <int Columns>
   static void add_rows(Stage const& given, sources const& from, std::int64_t const* steps,
                        std::int64_t const* in_step, targets const& to_rows,
                        std::int64_t const* out_step, std::int64_t rows, std::int64_t first,
-                       std::int64_t width, columns<Columns>& to, bool from_memory = false) {
+                       std::int64_t width, columns<Columns>& to, std::int64_t from_memory = 0) {
     Stage const f = given;
     Before const before{};
     std::int64_t const whole = width / N * N;
+    // The processor brings one stream of lines by itself; several, on pages of their own, it does
+    // not: then long lines come before they are needed, and short ones are added one by one.
+    bool const long_lines =
+        ((in_step[K] * std::int64_t(sizeof(typename Kinds::type)) > 3072) || ...);
+    bool const ahead_of_use = from_memory > 0 && long_lines && whole >= lines_at_once * N,
+               one_by_one = from_memory > 0 && !long_lines;
     auto const count_at = [&](std::int64_t r) { return static_cast<int>((to.count + r) & 7); };
     auto const lines = [&](std::int64_t r, auto line_numbers) __attribute__((always_inline)) {
       auto const line = [&](std::int64_t k) __attribute__((always_inline)) {
@@ -233,8 +264,11 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       };
       targets const q = make_pack(get<M>(to_rows) + r * out_step[M]...);
       int const count = count_at(r);
+      std::int64_t ahead = r + 8, ahead_at = 0;
       for (std::int64_t j = 0; j < whole; j += N) {
         std::int64_t const at[] = {(j & steps[K])..., 0};
+        if (ahead_of_use && ahead < from_memory)
+          prefetch<int(line_numbers.size())>(from, steps, in_step, whole, ahead, ahead_at);
         auto const value_of = [&](auto k) __attribute__((always_inline)) {
           auto const v = values(f, before, line(k), at);
           (simd::store(get<M>(q) + k * out_step[M] + j, get<std::size_t(folds) + M>(v)), ...);
@@ -247,8 +281,8 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       }
     };
     std::int64_t r = 0;
-    while (r < rows)  // one stream is prefetched better than eight on different pages
-      if (!from_memory && count_at(r) % lines_at_once == 0 && r + lines_at_once <= rows) {
+    while (r < rows)
+      if (!one_by_one && count_at(r) % lines_at_once == 0 && r + lines_at_once <= rows) {
         lines(r, std::make_integer_sequence<int, lines_at_once>{});
         r += lines_at_once;
       } else
