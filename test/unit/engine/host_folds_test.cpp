@@ -3,6 +3,7 @@
 // threads; NaN.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -151,6 +152,14 @@ TEST_CASE("folds of rows, of columns and their places: blocks, tails, one elemen
     fold_all_ways<double>(s[0], s[1]);
     fold_all_ways<std::int32_t>(s[0], s[1]);
   }
+}
+
+TEST_CASE("columns of a matrix that the caches do not hold: lines far apart and side by side") {
+  std::int64_t const bytes =
+      std::min<std::int64_t>(runtime::last_level_cache() + (1 << 20), 64 << 20);
+  fold_all_ways<float>(bytes / 4 / 1100, 1100);     // a group of 1024 columns, and 76 more
+  fold_all_ways<float>(bytes / 4 / 1300, 1300);     // a tail of 4 behind whole packets
+  fold_all_ways<double>(bytes / 8 / 100 + 1, 100);  // one line after another
 }
 
 TEST_CASE(
