@@ -9,6 +9,12 @@ LOCUS_LEAN_BEGIN
 namespace locus::detail {
 inline namespace LOCUS_RUN_MODE {
 
+/// means: some launch of the plan is in parts: each launch then waits itself for rows that it reads
+[[gnu::cold]] inline bool is_in_parts(plan_view const& p) {
+  for (action const& act : p.actions)
+    if (act.in_parts()) return true;
+  return false;
+}
 /// means: brings the rows of neighbours into the margins of a tensor, unless they are there. Threads
 ///        that read one tensor take turns: the second one finds its margins valid
 [[gnu::cold]] LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me);

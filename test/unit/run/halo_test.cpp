@@ -449,6 +449,49 @@ TEST_CASE("an inside that is computed while rows travel") {
     }
 }
 
+namespace {
+/// means: y = shift<0, By>(x) - x, the inside while the rows travel, on 4 GPUs as on the host
+template <int By, beyond Rule>
+void shift_overlapped(Grid<double> const& from) {
+  Grid<double> expected(from.extents());
+  Cut<double, AllGpus, Halo<1, Rule>> x(from), y(from);
+  run(plan<overlapped<>>(into(y, shift<0, By>(x) - x)));
+  expected = shift<0, By, Rule>(from) - from;
+  CHECK(same_bits(Grid<double>(y), expected));
+}
+}  // namespace
+
+TEST_CASE("an inside reads no margin of the outermost pieces, whatever lies beyond them") {
+  for (unsigned const seed : {1u, 2u, 3u})
+    for (std::int64_t const rows : {4, 9, 16}) {
+      CAPTURE(rows);
+      testing::simulated_gpus const gpus(4, {.seed = seed});
+      Grid<double> const from = draw<double>({rows, 3}, seed);
+      shift_overlapped<-1, beyond::wrap>(from), shift_overlapped<1, beyond::wrap>(from);
+      shift_overlapped<-1, beyond::keep>(from), shift_overlapped<1, beyond::keep>(from);
+      shift_overlapped<-1, beyond::zero>(from), shift_overlapped<1, beyond::zero>(from);
+    }
+}
+
+TEST_CASE("a fold that reads margins waits for them, also where a map of its plan is in parts") {
+  for (unsigned const seed : {1u, 2u, 3u}) {
+    testing::simulated_gpus const gpus(4, {.seed = seed});
+    Grid<double> a = draw<double>({16, 5}, 5), b(a);
+    Cut<double, AllGpus, Halo<1>> x(a), y(a);
+    auto const step = [](auto const& from, auto& to) {
+      run(plan<overlapped<>>(
+          into(interior<1>(to), interior<1, -1, 0>(from) + interior<1, 1, 0>(from) -
+                                    sum(interior<1, -1, 0>(from) * interior<1, 1, 0>(from)))));
+    };
+    step(a, b), step(x, y);
+    Grid<double> const got(y);
+    double most = 0;
+    for (std::int64_t k = 0; k < 16 * 5; ++k)
+      most = std::max(most, std::fabs(got.data()[k] - b.data()[k]));
+    CHECK(most < 1e-12);
+  }
+}
+
 TEST_CASE("a destination that the stencil reads is set aside") {
   testing::simulated_gpus const gpus(4);
   for (int k = 0; k < 4; ++k) {

@@ -32,12 +32,6 @@ LOCUS_FUNCTION void wait_for_halos(run_state const& run, logical_device& d) {
     written = is_written(run, run.bytes_of(leaf, r));
   return !written;
 }
-/// means: some launch of the plan is in parts
-inline bool is_in_parts(plan_view const& p) {
-  for (action const& act : p.actions)
-    if (act.in_parts()) return true;
-  return false;
-}
 /// means: an earlier exchange of this run filled the margins of that tensor as far
 [[gnu::cold]] LOCUS_FUNCTION bool was_exchanged(run_state const& run, transfer const& me) {
   for (transfer const* t = run.plan.transfers.first; t != &me; ++t)
@@ -71,7 +65,7 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
       });
   if (is_valid) return run.exchange.end();
   if (is_in_parts(run.plan))
-    return run.exchange.last();  // its kernels wait for the rows themselves
+    return run.exchange.last();  // launches wait for the rows
   for (int r = 0; r < me.arrives.local_count(); ++r)
     wait_for_halos(run, runtime::find_device(me.arrives.at(r)));
   if (reused || !may_keep_margins(run, me.from, block)) return run.exchange.last();

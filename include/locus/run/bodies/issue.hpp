@@ -96,15 +96,23 @@ LOCUS_FUNCTION void start_kernel(run_state& run, launch const& what) {
 inline constexpr int max_touched = 64;
 
 /// means: the bytes of a value; of a part of a tensor with margins: those of the piece and its
-///        margins
-LOCUS_FUNCTION byte_range bytes_read(run_state const& run, int v, int r) {
+///        margins, or, without `margins`, those of the part that lie in the piece
+LOCUS_FUNCTION byte_range bytes_read(run_state const& run, int v, int r, bool margins) {
   short const leaf = run.is_step(v) ? memory_of(run.plan, static_cast<short>(v)) : short(-1);
   if (leaf < 0 || leaf == v || run.plan.steps[leaf].margin.width == 0) return run.bytes_of(v, r);
   auto const& block = *static_cast<tensor_block const*>(run.arrays.objects[leaf]);
   byte_range const own = run.bytes_of(leaf, r);
   if (own.bytes == 0) return own;
+  auto const* const first = static_cast<char const*>(own.first);
+  if (!margins) {
+    byte_range const part = run.bytes_of(v, r);
+    auto const* const from = static_cast<char const*>(part.first);
+    char const *const begin = from < first ? first : from, *const last = first + own.bytes,
+                      *const to = from + part.bytes, *const end = to < last ? to : last;
+    return {begin, end > begin ? end - begin : 0};
+  }
   std::int64_t const row = own.bytes / run.value(leaf, r).extents[0] * block.where.margin.width;
-  return {static_cast<char const*>(own.first) - row, own.bytes + 2 * row};
+  return {first - row, own.bytes + 2 * row};
 }
 
 /// means: orders the kernel behind the arrivals of its operands and behind readers of its results;
@@ -115,7 +123,7 @@ LOCUS_FUNCTION byte_range bytes_read(run_state const& run, int v, int r) {
                                                  touched* operands) {
   int count = 0;
   auto add = [&](int v, bool writes) {
-    byte_range const range = margins && !writes ? bytes_read(run, v, r) : run.bytes_of(v, r);
+    byte_range const range = writes ? run.bytes_of(v, r) : bytes_read(run, v, r, margins);
     if (range.bytes == 0) return;
     if constexpr (checked_build) check_owner(d, range.first, record);
     if (writes)
@@ -171,7 +179,7 @@ LOCUS_FUNCTION void launch_part(run_state& run, action const& act, int part) {
     touched operands[max_touched];
     int count = 0;
     if (look) count = gather_operands(run, i, r, d, record, margins, operands);
-    if (look && margins && act.in_parts()) wait_for_halos(run, d);
+    if (look && margins && is_in_parts(run.plan)) wait_for_halos(run, d);
     frame const f = run.as_frame();
     launch what{&f, i, r, {&d, record, operands, count, run.memory.find_workspace(d), run.tf32}};
     if (act.in_parts())
