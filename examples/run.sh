@@ -3,7 +3,7 @@
 # Installs what is missing, builds the main job and runs it: a network trained on Fashion-MNIST with mirrored
 # replicas, on the GPUs that are there or on the CPU. Its last line says what was reached.
 #     sh examples/run.sh [replicas: 1, 2 or 4] [epochs] [folder of the dataset]
-#     sh examples/run.sh all      every example, the main job last
+#     sh examples/run.sh all      every example but the one for MPI, the main job last
 set -eu
 cd "$(dirname "$0")/.."
 sh test/tools/install.sh g++ meson ninja-build pkgconf python3 zlib1g-dev '?libopenblas0-openmp' '?dataset-fashion-mnist' '?fortunes' '?fortunes-min'

@@ -19,7 +19,7 @@ namespace locus::internal {
 /// the same way.
 struct rank_point {
   std::uint64_t number = 0;  // of the collectives of this rank
-  std::uint64_t plan = 0;    // hash of the plan and of the extents of the run; 0: no plan
+  std::uint64_t plan = 0;    // hash of plan, extents and number of the run; 0: no plan
   std::int64_t bytes = 0;
   char operation[24]{};
   char site[64]{};        // file and line of the statement, if it has them

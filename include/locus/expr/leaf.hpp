@@ -63,8 +63,8 @@ namespace internal {
   throw bad_access(
       text << "locus: operand #" << number << " of the expression, a Tensor of " << type << pattern
            << " on " << where
-           << ", has died or was moved from; keep it alive until the expression ran, or "
-              "move it into the expression");
+           << ", has died, was moved from, resized or swapped; keep it as it is until the "
+              "expression ran, or move it into the expression");
 }
 
 }  // namespace internal

@@ -112,8 +112,9 @@ TEST_CASE("nothing: sums of it are 0, extrema an error, and it can be mapped and
 
 TEST_CASE("a tensor that died or was moved from is named") {
   auto const gone =
-      "locus: operand #0 of the expression, a Tensor of float[?] on /CPU:0, has died or was moved "
-      "from; keep it alive until the expression ran, or move it into the expression";
+      "locus: operand #0 of the expression, a Tensor of float[?] on /CPU:0, has died, was moved "
+      "from, resized or swapped; keep it as it is until the expression ran, or move it into the "
+      "expression";
   auto const moved =
       "locus: a Tensor of float[?] on /CPU:0 was moved from and is used again; assign a tensor to "
       "it first";
@@ -122,6 +123,11 @@ TEST_CASE("a tensor that died or was moved from is named") {
   CHECK(fetch(sum(late)) == 6);
   dies.reset();
   CHECK(message_of<bad_access>([&] { return fetch(late); }) == gone);
+  Vector resized{1, 2}, swapped{1, 2}, other{1, 2};
+  auto const of_resized = resized * 2.f, of_swapped = swapped * 2.f;
+  resized.resize(3), swap(swapped, other);
+  CHECK(message_of<bad_access>([&] { return fetch(of_resized); }) == gone);
+  CHECK(message_of<bad_access>([&] { return fetch(of_swapped); }) == gone);
 
   Vector a{1, 2};
   auto const view_of_a = a + 1.f;

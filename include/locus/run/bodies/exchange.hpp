@@ -64,8 +64,7 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
                     "reused: the tensor was not written since");
       });
   if (is_valid) return run.exchange.end();
-  if (is_in_parts(run.plan))
-    return run.exchange.last();  // launches wait for the rows
+  if (is_in_parts(run.plan)) return run.exchange.last();  // launches wait for the rows
   for (int r = 0; r < me.arrives.local_count(); ++r)
     wait_for_halos(run, runtime::find_device(me.arrives.at(r)));
   if (reused || !may_keep_margins(run, me.from, block)) return run.exchange.last();
