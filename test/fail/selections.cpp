@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selections: axes that are not there, or none, masks that are no list of booleans, pieces along the axis.
 // expect-1: locus: compress names an axis that its operand does not have; axes count from 0, or from -1 backwards
-// expect-2: locus: the mask of compress is one list of booleans; write compress(m != 0, x), and reshape<n>(...) of mask and values with more axes
-// expect-3: locus: the mask of compress is one list of booleans; write compress(m != 0, x), and reshape<n>(...) of mask and values with more axes
+// expect-2: locus: the mask of compress and of select is one list of booleans; write compress(m != 0, x), and reshape<n>(...) of mask and values with more axes
+// expect-3: locus: the mask of compress and of select is one list of booleans; write compress(m != 0, x), and reshape<n>(...) of mask and values with more axes
 // expect-4: locus: this operation has no kernel for pieces along the cut of its operands; gather first with to<Mirrored<...>>(x) or to<Device>(x), or cut another axis
 // expect-5: locus: the shapes of the operands of a functor do not fit; they are printed below
 // expect-6: locus: nonzero takes a tensor with axes, along which places lie; write fetch(x) != 0

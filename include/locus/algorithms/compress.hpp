@@ -62,9 +62,10 @@ constexpr auto compress(Mask&& mask, X&& x) {
   static_assert(has_axis,
                 "locus: compress names an axis that its operand does not have; axes count from 0, "
                 "or from -1 backwards");
-  static_assert(has_mask,
-                "locus: the mask of compress is one list of booleans; write compress(m != "
-                "0, x), and reshape<n>(...) of mask and values with more axes");
+  static_assert(
+      has_mask,
+      "locus: the mask of compress and of select is one list of booleans; write compress(m != "
+      "0, x), and reshape<n>(...) of mask and values with more axes");
   if constexpr (has_axis && has_mask)
     return call(algorithms::compress_op<axis>{}, std::forward<Mask>(mask), std::forward<X>(x));
 }
