@@ -13,6 +13,10 @@ inline int count_down(int& count) noexcept {
   return __atomic_sub_fetch(&count, 1, __ATOMIC_ACQ_REL);
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuse-after-free"  // g++ 12 does not follow the count
+#endif
 /// means: one value with several owners; the last owner destroys it
 /// cost:  one allocation for the value and its count
 template <class T>
@@ -47,5 +51,8 @@ class shared {
   };
   cell* cell_ = nullptr;
 };
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 }  // namespace locus

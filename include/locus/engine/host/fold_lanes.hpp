@@ -109,7 +109,8 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       Lanes l;
       if constexpr (requires { Lanes::parts; })
         for (int k = 0; k < Lanes::parts; ++k)
-          __builtin_memcpy(&l.of[k].v, bytes + place(j) + sizeof l.of[0] * k, sizeof l.of[0]);
+          __builtin_memcpy(&l.of[k].v, bytes + place(j) + sizeof l.of[0] * std::size_t(k),
+                           sizeof l.of[0]);
       else
         __builtin_memcpy(&l, bytes + place(j), sizeof l);
       return l;
@@ -117,7 +118,8 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     LOCUS_VECTOR_FUNCTION void store(std::int64_t j, Lanes const& l) {
       if constexpr (requires { Lanes::parts; })
         for (int k = 0; k < Lanes::parts; ++k)
-          __builtin_memcpy(bytes + place(j) + sizeof l.of[0] * k, &l.of[k].v, sizeof l.of[0]);
+          __builtin_memcpy(bytes + place(j) + sizeof l.of[0] * std::size_t(k), &l.of[k].v,
+                           sizeof l.of[0]);
       else
         __builtin_memcpy(bytes + place(j), &l, sizeof l);
     }
