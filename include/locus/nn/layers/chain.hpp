@@ -125,6 +125,7 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   void for_each_parameter(F&& f) {
     for_each_index<size>([&](auto k) { get<std::size_t(k)>(states).for_each_parameter(f); });
   }
+  bool learns() { return learns_before(size); }
   /// means: f(label, state) for every layer, also for layers inside of layers
   template <class F>
   void visit(F&& f) {
@@ -217,14 +218,11 @@ struct chain_state<T, Replicas, type_list<Links...>> {
   static void drop(Batch& b) {
     b = detail::no_batch<Batch>();
   }
-  /// means: a link before number k has a trainable parameter
+  /// means: a link before number k learns
   bool learns_before(int k) {
-    bool learns = false;
-    for_each_index<size>([&](auto j) {
-      if (j < k)
-        get<std::size_t(j)>(states).for_each_parameter([&](auto& p) { learns |= p.trainable; });
-    });
-    return learns;
+    bool any = false;
+    for_each_index<size>([&](auto j) { any |= j < k && nn::learns(get<std::size_t(j)>(states)); });
+    return any;
   }
 };
 

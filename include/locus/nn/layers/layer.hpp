@@ -137,6 +137,18 @@ constexpr bool reads_y() {
   else
     return true;
 }
+/// means: a backward pass through this state has gradients to write: one of its parameters is trainable. A state
+///        whose parameters are those of another place says so itself: bool learns()
+template <class State>
+bool learns(State& s) {
+  if constexpr (requires { s.learns(); })
+    return s.learns();
+  else {
+    bool any = false;
+    s.for_each_parameter([&any](auto const& p) { any |= p.trainable; });
+    return any;
+  }
+}
 /// means: weights of a state have penalties, which the loss grows by
 template <class State>
 constexpr bool regularizes() {

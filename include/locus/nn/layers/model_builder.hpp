@@ -37,10 +37,13 @@ class making {
   /// means: the next name for a layer of that kind: "dense", "dense_1", ...
   std::string name(std::string_view kind);
   std::vector<shared_cell> cells;
+  /// means: no cell has taken the parameter with this address; now one has
+  bool is_new_in_cell(void const* parameter);
 
  private:
   making* outer_;
   std::vector<std::pair<std::string, int>> counts_;
+  std::vector<void const*> in_cells_;
 };
 
 }  // namespace locus::nn::detail

@@ -45,6 +45,11 @@ struct residual_state {
     inner.for_each_parameter(f);
     if constexpr (projects) branch.for_each_parameter(f);
   }
+  bool learns() {
+    bool any = inner.learns();
+    if constexpr (projects) any |= branch.learns();
+    return any;
+  }
   template <class F>
   void visit(F&& f) {
     inner.visit(f);

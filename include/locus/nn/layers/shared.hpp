@@ -12,11 +12,13 @@ namespace locus::nn {
 /// The state of a layer at one of several places: all places share one `cell`.
 template <class T, class Replicas, class State>
 struct shared_state {
+  using parameter_type = parameter<T, Replicas>;
   struct cell {
     State state;
     shape in;
-    int uses = 0, done = 0;  // places; backward passes of this step
-    std::vector<typename parameter<T, Replicas>::tensor> sums;
+    std::vector<parameter_type*> own{};  // without those of a shared layer inside of this one
+    std::vector<typename parameter_type::tensor> sums{};
+    bool has_gradients = false;  // of this step, from a place whose backward pass has run
   };
   static_assert(!nn::regularizes<State>(),
                 "locus: the penalty of a shared layer would count at each of its places; write "
@@ -24,7 +26,7 @@ struct shared_state {
   using kept = typename State::kept;
   static constexpr bool reads_x = nn::reads_x<State>(), reads_y = nn::reads_y<State>();
   std::shared_ptr<cell> of;
-  bool first;  // this place runs forward first and backward last, when the gradients are complete
+  bool first;  // forward; the gradients are complete when the backward pass of its link has ended
 
   shape output_extents() const { return of->state.output_extents(); }
   activation ends_in() const {
@@ -37,28 +39,32 @@ struct shared_state {
   void for_each_parameter(F&& f) {
     if (first) of->state.for_each_parameter(f);
   }
+  bool learns() { return nn::learns(of->state); }  // at each place
   template <class X>
   auto forward(X const& x, kept& k, pass const& p) {
+    if (p.training) of->has_gradients = false;
     return of->state.forward(x, k, p);
   }
+  /// after: the gradients are the sums over the places whose backward pass has run
   template <class X, class Y>
   auto backward(X const& x, Y const& y, kept& k, Y dy, bool need_dx) {
+    bool const adds = of->has_gradients;
+    of->has_gradients = true;
+    if (adds) keep_sums();
     auto dx = of->state.backward(x, y, k, std::move(dy), need_dx);
-    if (of->uses == 1) return dx;
-    std::size_t number = 0;
-    of->state.for_each_parameter([&](auto& p) {
-      if (!p.trainable) return;
-      if (of->done == 0) {
-        if (number == of->sums.size()) of->sums.emplace_back(p.gradient.extents());
-        std::swap(of->sums[number], p.gradient);
-      } else if (of->done + 1 < of->uses)
-        of->sums[number] += p.gradient;
-      else
-        p.gradient += of->sums[number];
-      ++number;
-    });
-    of->done = (of->done + 1) % of->uses;
+    if (adds)
+      for (std::size_t n = 0; n < of->own.size(); ++n)
+        if (of->own[n]->trainable) of->own[n]->gradient += of->sums[n];
     return dx;
+  }
+
+ private:
+  void keep_sums() {
+    for (std::size_t n = 0; n < of->own.size(); ++n) {
+      auto& gradient = of->own[n]->gradient;
+      if (n == of->sums.size()) of->sums.emplace_back(gradient.extents());
+      std::swap(of->sums[n], gradient);
+    }
   }
 };
 
@@ -87,10 +93,7 @@ class Shared {
       if (c.layer != identity_.get()) continue;
       if (c.type == &tag) {
         auto const cell = std::static_pointer_cast<typename State::cell>(c.cell);
-        if (cell->in == in) {
-          ++cell->uses;
-          return State{cell, false};
-        }
+        if (cell->in == in) return State{cell, false};
       }
       message text;
       throw shape_error(text << "locus: a shared " << std::string_view(kind)
@@ -98,7 +101,10 @@ class Shared {
                              << "; its weights fit one of them");
     }
     Cell cell = std::make_shared<typename State::cell>(
-        typename State::cell{layer_.template make<T, In, Replicas>(in, seed), in, 1, 0, {}});
+        typename State::cell{layer_.template make<T, In, Replicas>(in, seed), in});
+    cell->state.for_each_parameter([&](parameter<T, Replicas>& p) {
+      if (model.is_new_in_cell(&p)) cell->own.push_back(&p);
+    });
     model.cells.push_back({identity_.get(), &tag, cell});
     return State{cell, true};
   }

@@ -30,6 +30,13 @@ LOCUS_FUNCTION std::string making::name(std::string_view kind) {
   return base;
 }
 
+LOCUS_FUNCTION bool making::is_new_in_cell(void const* parameter) {
+  for (void const* const p : in_cells_)
+    if (p == parameter) return false;
+  in_cells_.push_back(parameter);
+  return true;
+}
+
 }  // namespace locus::nn::detail
 
 LOCUS_COLD_END
