@@ -195,6 +195,60 @@ TEST_CASE("weights that move to other memory are found there, and a number is a 
   CHECK(values_in(w)[1] == 3);
 }
 
+namespace {
+
+/// means: w and its average, which begin as 1, take their values by turns; step() subtracts 1 from w
+template <class Optimizer, class Step, class Read>
+void averages_take_turns(Optimizer& sgd, Step const& step, Read const& read) {
+  using all = std::vector<double>;
+  sgd.swap_averages();
+  CHECK(read() == all{1, 1});  // before the first step
+  step();
+  CHECK(read() == all{0, 0});
+  step(), step();  // averages: 0, -0.5, -1.25
+  CHECK(read() == all{-2, -2});
+  sgd.swap_averages();
+  CHECK(read() == all{-1.25, -1.25});
+  sgd.swap_averages();
+  CHECK(read() == all{-2, -2});
+  step();  // the average: -2.125
+  CHECK(read() == all{-3, -3});
+  sgd.swap_averages();
+  CHECK(read() == all{-2.125, -2.125});
+  step();
+  CHECK(read() == all{-3.125, -3.125});
+}
+
+}  // namespace
+
+TEST_CASE("weights of a program's own and their averages are swapped where they lie") {
+  testing::simulated_gpus const two{2, {.seed = 11}};
+  auto const how = nn::MovingAverage{nn::SGD{.learning_rate = 1}, 0.5};
+  auto const tensors_in = [&]<class Where>(Where) {
+    Tensor<double, Dextents<1>, Where> w(full<double>(dextents<1>(2), 1.));
+    nn::optimizer sgd(how, w);
+    averages_take_turns(
+        sgd, [&] { sgd.apply_gradients(w * 0. + 1.); }, [&] { return values_in(w); });
+    auto other = w;
+    swap(w, other);  // w has other memory
+    sgd.swap_averages(), sgd.swap_averages();
+    CHECK(values_in(w) == values_in(other));
+    sgd.swap_averages();
+    CHECK(values_in(w) != values_in(other));
+  };
+  tensors_in(CpuDevice{});
+  tensors_in(Gpus{});
+  strategy<Gpus> const s;
+  auto v = make_variable<on_write, aggregation::mean>(s, full<double>(dextents<1>(2), 1.));
+  nn::optimizer of_variable(how, v);
+  averages_take_turns(
+      of_variable, [&] { of_variable.apply_gradients(v.read() * 0. + 1.); },
+      [&] {
+        CHECK(values_in(v.local_result(1)) == values_in(v.local_result(0)));
+        return values_in(v.read());
+      });
+}
+
 TEST_CASE("a step names what does not fit") {
   Tensor<double, Dextents<1>> w{1, 2};
   nn::optimizer sgd{nn::SGD{}, w};

@@ -165,7 +165,11 @@ class optimizer {
   void set_learning_rate(rate r) { updater_.set_learning_rate(std::move(r)); }
   Optimizer const& options() const { return updater_.optimizer(); }
   /// means: swaps weights and their moving averages; a second call undoes the first
-  void swap_averages() { updater_.swap_averages(*this); }
+  /// cost:  one kernel for each weight
+  void swap_averages() {
+    look_at_weights();
+    updater_.swap_elements_of_averages(*this);
+  }
 
   // ---- a checkpoint: nn::save_checkpoint(path, adam), nn::load_checkpoint(path, adam) ----
   /// means: the names of the weights in checkpoints and for ExcludeFromDecay; without this call weight_0,

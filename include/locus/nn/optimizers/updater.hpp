@@ -168,6 +168,14 @@ class updater {
   void swap_averages(Model&& model) {
     for_each_average(model, [](tensor& weight, tensor& average) { std::swap(weight, average); });
   }
+  /// means: the same for weights whose memory others see, too: it stays, and the elements change places
+  /// cost:  one kernel for each parameter
+  template <class Model>
+  void swap_elements_of_averages(Model&& model) {
+    for_each_average(model, [](tensor& weight, tensor& average) {
+      run(plan(into(weight, average), into(average, weight)));
+    });
+  }
   static constexpr bool keeps_averages = detail::averages<Optimizer>();
 
   Optimizer const& optimizer() const { return optimizer_; }
