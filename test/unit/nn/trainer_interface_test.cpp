@@ -5,10 +5,16 @@
 #include <doctest/doctest.h>
 #include <limits>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include <locus/locus.hpp>
 #include <locus/nn/nn.hpp>
+#include <locus/nn/train/callbacks.hpp>
+#include <locus/nn/train/checkpoint.hpp>
 #include <message_of.hpp>
 
 using namespace locus;
@@ -128,6 +134,31 @@ TEST_CASE("averages are taken, swapped, and judged by validation") {
   CHECK(message_of<configuration_error>([&] {
           none.fit(x, y, {.callbacks = {&averages}, .verbose = 0});
         }).find("keeps no averages of weights") != std::string::npos);
+}
+
+TEST_CASE("before the first step averages are the weights, also those of a file") {
+  Matrix const x{{1}, {2}}, y{{2}, {3}};
+  std::string const path = "/tmp/locus_averages_" + std::to_string(getpid()) + ".npz";
+  auto const how = nn::MovingAverage{nn::SGD{}, 0.75};
+  auto trained = line_trainer(how);
+  trained.fit(x, y, {.epochs = 3, .verbose = 0});
+  nn::save_checkpoint(path, trained);
+  auto t = line_trainer(how);
+  nn::load_checkpoint(path, t, nn::load::weights);
+  CHECK(weight_of(t) == weight_of(trained));
+  t.take_averages();
+  CHECK(weight_of(t) == weight_of(trained));
+  t.swap_averages();
+  CHECK(weight_of(t) == weight_of(trained));
+  nn::SwapEMAWeights averages;
+  t.fit(x, y, {.epochs = 3, .callbacks = {&averages}, .verbose = 0, .initial_epoch = 3});
+  CHECK(weight_of(t) == weight_of(trained));
+  t.train_on_batch(x, y);
+  double const first = weight_of(t);
+  CHECK(first != weight_of(trained));
+  t.take_averages();
+  CHECK(weight_of(t) == first);
+  unlink(path.c_str());
 }
 
 TEST_CASE("a batch without rows is refused, and a loss that is no number is said once") {

@@ -270,10 +270,12 @@ class updater {
       return one.of->gradient;
   }
 
-  /// means: f(weight, average) for each trainable parameter that has slots
+  /// means: f(weight, average) for each trainable parameter that has slots; none before the first step, when
+  ///        weights may have been read from a file since the slots were made
   template <class Model, class F>
   void for_each_average(Model& model, F&& f) {
     static_assert(averages, "locus: this optimizer keeps no averages; wrap it in MovingAverage");
+    if (iterations_ == 0) return;
     std::size_t k = 0;
     model.for_each_parameter([&](parameter_type& p) {
       if (!p.trainable) return;
