@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -159,6 +160,56 @@ TEST_CASE("before the first step averages are the weights, also those of a file"
   t.take_averages();
   CHECK(weight_of(t) == first);
   unlink(path.c_str());
+}
+
+TEST_CASE("a training that a callback ends by an exception keeps weights and averages") {
+  Matrix const x{{1}, {2}}, y{{2}, {3}};
+  enum class call { test_begin, test_end, epoch_end, next_epoch };
+  struct thrower : nn::callback {
+    call when;
+    explicit thrower(call w) : when(w) {}
+    void fail(call now) const {
+      if (now == when) throw std::runtime_error("disk full");
+    }
+    void on_test_begin(nn::training&) override { fail(call::test_begin); }
+    void on_test_end(nn::training&) override { fail(call::test_end); }
+    void on_epoch_end(nn::training&, int, nn::logs&) override { fail(call::epoch_end); }
+    void on_epoch_begin(nn::training&, int epoch) override {
+      if (epoch == 3) fail(call::next_epoch);
+    }
+  };
+  auto const fit = [&](auto& t, int from, int to, std::vector<nn::callback*> callbacks) {
+    t.fit(x, y,
+          {.epochs = to,
+           .validation = {x, y},
+           .callbacks = std::move(callbacks),
+           .verbose = 0,
+           .initial_epoch = from});
+  };
+  for (call const when : {call::test_begin, call::test_end, call::epoch_end, call::next_epoch})
+    for (bool const on_epoch : {false, true}) {
+      CAPTURE(int(when));
+      CAPTURE(on_epoch);
+      auto t = line_trainer(nn::MovingAverage{nn::SGD{}, 0.75});
+      auto want = line_trainer(nn::MovingAverage{nn::SGD{}, 0.75});
+      nn::SwapEMAWeights averages(on_epoch);
+      thrower bad(when);
+      bool const before = when == call::test_end || when == call::next_epoch;
+      fit(want, 0, 3, {});
+      fit(t, 0, 2, {});
+      CHECK_THROWS_AS(fit(t, 2, 4,
+                          before ? std::vector<nn::callback*>{&bad, &averages}
+                                 : std::vector<nn::callback*>{&averages, &bad}),
+                      std::runtime_error);
+      CHECK(weight_of(t) == weight_of(want));
+      t.swap_averages(), want.swap_averages();
+      CHECK(weight_of(t) == weight_of(want));
+      t.swap_averages(), want.swap_averages();
+      fit(t, 3, 4, {&averages});
+      nn::SwapEMAWeights fresh;
+      fit(want, 3, 4, {&fresh});
+      CHECK(weight_of(t) == weight_of(want));
+    }
 }
 
 TEST_CASE("a batch without rows is refused, and a loss that is no number is said once") {

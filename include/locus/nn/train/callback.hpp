@@ -82,6 +82,8 @@ class callback {
   virtual ~callback() = default;
   virtual void on_train_begin(training&) {}
   virtual void on_train_end(training&, logs const&) {}
+  /// in place of on_train_end, where an exception ends the training
+  virtual void on_train_failed(training&) noexcept {}
   virtual void on_epoch_begin(training&, int /*epoch*/) {}
   /// may add values to the logs ("learning_rate"), which then are in the history
   virtual void on_epoch_end(training&, int /*epoch*/, logs&) {}

@@ -13,7 +13,7 @@ namespace locus::nn {
 
 /// means: validation uses the moving averages of the weights, and the training ends with them as
 ///        weights. swap_on_epoch: the averages are also in place while an epoch ends, for a later
-///        ModelCheckpoint in the list
+///        ModelCheckpoint in the list. A training that an exception ends leaves the weights
 /// fails: configuration_error, if the optimizer is not an nn::MovingAverage
 /// after: keras.callbacks.SwapEMAWeights, and the end of its fit
 class SwapEMAWeights : public callback {
@@ -27,6 +27,7 @@ class SwapEMAWeights : public callback {
     if (on_epoch_) put(t, true);
   }
   void on_train_end(training& t, logs const&) override;
+  void on_train_failed(training& t) noexcept override { put(t, false); }
 
  private:
   void put(training& t, bool averages);

@@ -43,6 +43,11 @@ class epoch_loop {
     }
     begin();
   }
+  epoch_loop(epoch_loop const&) = delete;
+  ~epoch_loop() {
+    if (ended_) return;
+    for (callback* c : o_.callbacks) c->on_train_failed(training_);
+  }
 
   void begin_epoch(int epoch);
   void begin_step() {
@@ -78,7 +83,7 @@ class epoch_loop {
   epoch_options const& o_;
   std::int64_t steps_, step_ = 0;
   int epoch_ = 0;
-  bool told_ = false;
+  bool told_ = false, ended_ = false;
   bool wants_batches_ = false, redraws_ = isatty(2) != 0;
   int verbose_ = training_.writes_here() ? o_.verbose : 0;
   double drawn_ = 0;

@@ -7,7 +7,6 @@
 namespace locus::nn {
 
 LOCUS_FUNCTION void SwapEMAWeights::on_train_begin(training& t) {
-  in_place_ = false;
   put(t, true), put(t, false);  // fails here, not later, if there are none
 }
 

@@ -97,6 +97,7 @@ LOCUS_FUNCTION void epoch_loop::end(history& h) {
   h.stopped = training_.stopping();
   logs const last = h.epochs.empty() ? logs{} : h.epochs.back();
   call_each(o_, [&](callback& c) { c.on_train_end(training_, last); });
+  ended_ = true;
 }
 
 LOCUS_FUNCTION void epoch_loop::write_line(int epoch, std::string const& note) const {
