@@ -440,6 +440,14 @@ TEST_CASE("schedules are Keras'") {
                                           .warmup_steps = 10};
   same(cosine.at(5), 0.1), same(cosine.at(10), 0.2), same(cosine.at(60), 0.2 * (0.9 * 0.5 + 0.1));
   same(cosine.at(1000), 0.02);
+  nn::rate const no_target = nn::CosineDecay{
+      .initial_learning_rate = 0.1, .decay_steps = 100, .warmup_steps = 10};  // no warm-up
+  same(no_target.at(0), 0.1),
+      same(no_target.at(10), 0.1 * 0.5 * (1 + std::cos(3.14159265358979323846 / 10)));
+  same(no_target.at(50), 0.05);
+  nn::rate const no_steps =
+      nn::CosineDecay{.initial_learning_rate = 0.1, .decay_steps = 100, .warmup_target = 0.2};
+  same(no_steps.at(0), 0.2), same(no_steps.at(50), 0.1);
   nn::rate const pieces = nn::PiecewiseConstantDecay{{100, 200}, {1, 0.5, 0.1}};
   same(pieces.at(100), 1), same(pieces.at(101), 0.5), same(pieces.at(201), 0.1);
   nn::rate const warm = nn::LinearWarmup{4, nn::ExponentialDecay{0.1, 1, 0.5}};

@@ -5,6 +5,7 @@
 #include <cstdint>      // int64_t
 #include <cstdio>       // snprintf
 #include <functional>   // function
+#include <optional>     // optional
 #include <string_view>  // string_view
 #include <vector>       // vector
 
@@ -68,12 +69,12 @@ struct PolynomialDecay {
   double operator()(std::int64_t step) const;
 };
 
-/// means: half a cosine from initial_learning_rate down to alpha times it. With warmup_steps: first
-///        a straight line from initial_learning_rate to warmup_target, then the cosine from there
+/// means: half a cosine from initial_learning_rate down to alpha times it. With warmup_target: in the first
+///        warmup_steps a straight line from initial_learning_rate to it, then the cosine from there
 struct CosineDecay {
   double initial_learning_rate = 0.001, decay_steps = 1000, alpha = 0;
-  double warmup_target = 0;
-  std::int64_t warmup_steps = 0;
+  std::optional<double> warmup_target = {};
+  std::int64_t warmup_steps = 0;  // without warmup_target they count for nothing, as in Keras
   double operator()(std::int64_t step) const;
 };
 

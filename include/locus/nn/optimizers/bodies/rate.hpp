@@ -59,11 +59,11 @@ LOCUS_FUNCTION double PolynomialDecay::operator()(std::int64_t step) const {
 
 LOCUS_FUNCTION double CosineDecay::operator()(std::int64_t step) const {
   if (!(decay_steps > 0)) detail::refuse_schedule("CosineDecay", "decay_steps above 0");
-  if (step < warmup_steps)
-    return initial_learning_rate +
-           (warmup_target - initial_learning_rate) * (double(step) / double(warmup_steps));
-  double const top = warmup_steps > 0 ? warmup_target : initial_learning_rate;
-  double const part = detail::part_of(step - warmup_steps, decay_steps);
+  double const top = warmup_target.value_or(initial_learning_rate);
+  std::int64_t const rises = warmup_target ? warmup_steps : 0;
+  if (step < rises)
+    return initial_learning_rate + (top - initial_learning_rate) * (double(step) / double(rises));
+  double const part = detail::part_of(step - rises, decay_steps);
   double const cosine = 0.5 * (1 + __builtin_cos(3.14159265358979323846 * part));
   return top * ((1 - alpha) * cosine + alpha);
 }
