@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include <locus/data/dataset.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/nn.hpp>
 #include <locus/nn/train/callbacks.hpp>
@@ -210,6 +211,32 @@ TEST_CASE("a training that a callback ends by an exception keeps weights and ave
       fit(want, 3, 4, {&fresh});
       CHECK(weight_of(t) == weight_of(want));
     }
+}
+
+TEST_CASE("a number of steps ends a prediction, and 0 of them are refused") {
+  Matrix const x{{1}, {2}, {3}, {4}, {5}}, y{{2}, {3}, {4}, {5}, {6}};
+  auto t = line_trainer(nn::SGD{});
+  auto const all = t.predict(x);
+  auto const set = data::from_tensors(x, y).batch(2);
+  auto const rows = [&](auto const& p, std::int64_t n) {
+    REQUIRE(p.extent(0) == n);
+    for (std::int64_t i = 0; i < n; ++i) CHECK(p(i, 0) == all(i, 0));
+  };
+  rows(t.predict(x, {.batch_size = 2, .steps = 1}), 2);
+  rows(t.predict(x, {.batch_size = 2, .steps = 2}), 4);
+  rows(t.predict(x, {.batch_size = 2, .steps = 3}), 5);
+  rows(t.predict(x, {.batch_size = 2, .steps = std::numeric_limits<std::int64_t>::max()}), 5);
+  rows(t.predict(set, {.steps = 2}), 4);
+  rows(t.predict(set, {.steps = 9}), 5);
+  auto const says = [](auto const& f) { return message_of<configuration_error>(f); };
+  std::string const remedy = " is 0; give a number of batches, or -1 for all of them";
+  CHECK(says([&] { t.predict(x, {.steps = 0}); }) == "locus: .steps of predict" + remedy);
+  CHECK(says([&] { t.predict(set, {.steps = 0}); }) == "locus: .steps of predict" + remedy);
+  CHECK(says([&] { t.evaluate(x, y, {.steps = 0}); }) == "locus: .steps of evaluate" + remedy);
+  double const before = weight_of(t);
+  CHECK(says([&] { t.fit(x, y, {.validation = {x, y}, .verbose = 0, .validation_steps = 0}); }) ==
+        "locus: .validation_steps of fit" + remedy);
+  CHECK(weight_of(t) == before);
 }
 
 TEST_CASE("a batch without rows is refused, and a loss that is no number is said once") {

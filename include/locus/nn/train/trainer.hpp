@@ -155,6 +155,13 @@ std::int64_t steps_of(D const& data) {
                          << " got a dataset without batches; look at what it reads, and at "
                             "drop_remainder");
 }
+/// fails: configuration_error for 0 steps
+inline void require_steps(std::string_view option, std::int64_t steps) {
+  if (steps != 0) return;
+  message text;
+  throw configuration_error(text << "locus: " << option
+                                 << " is 0; give a number of batches, or -1 for all of them");
+}
 [[noreturn, gnu::cold]] inline void refuse_few_rows(std::int64_t rows, int replicas) {
   message text;
   throw shape_error(text << "locus: a batch of " << rows << " rows over " << replicas
@@ -183,7 +190,7 @@ consteval bool are_weights() {
 }
 }  // namespace detail
 
-/// The options of evaluate, and of predict on arrays.
+/// The options of evaluate and predict.
 struct evaluate_options {
   std::int64_t batch_size = 32;  // of arrays
   std::int64_t steps = -1;       // at most so many batches; -1: all
@@ -402,12 +409,19 @@ class Trainer final : public training {
   ///        batches, in order, on the host
   template <class D>
   auto predict(D&& data, evaluate_options const& o = {}) {
-    if constexpr (requires { std::remove_cvref_t<D>::rank(); })
-      return network_->predict(data, {o.batch_size});
-    else {
+    detail::require_steps(".steps of predict", o.steps);
+    if constexpr (requires { std::remove_cvref_t<D>::rank(); }) {
+      std::int64_t const n = o.batch_size;
+      bool const all = o.steps < 0 || n < 1 || o.steps > data.extent(0) / n;
+      return all ? network_->predict(data, {n})
+                 : network_->predict(rows_of(data, 0, o.steps * n), {n});
+    } else {
       rows_collector<T, network_type::out_batch::rank()> all(network_->output_extents(), 0);
-      for (auto&& batch : detail::over_replicas<Replicas>(data))
+      std::int64_t steps = 0;
+      for (auto&& batch : detail::over_replicas<Replicas>(data)) {
         all.add((*network_)(std::get<0>(batch)));
+        if (++steps == o.steps) break;
+      }
       return all.take();
     }
   }
@@ -658,18 +672,19 @@ class Trainer final : public training {
   /// w: weights of classes, or nothing
   template <class D, class... W>
   logs test(D& data, evaluate_options const& o, W const&... w) {
+    detail::require_steps(".steps of evaluate", o.steps);
     test_.reset();
     std::int64_t steps = 0;
-    if (o.steps != 0)
-      for (auto&& batch : detail::over_replicas<Replicas>(data)) {
-        step_of(batch, [&](auto const&... part) { test_step(part..., w...); });
-        if (++steps == o.steps) break;
-      }
+    for (auto&& batch : detail::over_replicas<Replicas>(data)) {
+      step_of(batch, [&](auto const&... part) { test_step(part..., w...); });
+      if (++steps == o.steps) break;
+    }
     if (steps == 0) detail::refuse_empty("evaluate");
     return logs_of(test_);
   }
   template <class D, class... W>
   history run_epochs(D& batches, fit_options const& o, W const&... w) {
+    if (o.validation) detail::require_steps(".validation_steps of fit", o.validation_steps);
     seed_ = o.seed, epochs_ = o.epochs, stopping_ = false;
     steps_ = o.steps_per_epoch > 0 ? o.steps_per_epoch : detail::steps_of(batches);
     train_.set_weighting(o.weights);
