@@ -15,6 +15,7 @@
 #include <locus/data/dataset.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/nn.hpp>
+#include <locus/nn/optimizers/own_loop.hpp>
 #include <locus/nn/train/callbacks.hpp>
 #include <locus/nn/train/checkpoint.hpp>
 #include <message_of.hpp>
@@ -211,6 +212,46 @@ TEST_CASE("a training that a callback ends by an exception keeps weights and ave
       fit(want, 3, 4, {&fresh});
       CHECK(weight_of(t) == weight_of(want));
     }
+}
+
+TEST_CASE("a learning rate that a training has set goes on from a checkpoint") {
+  Matrix const x{{1}, {2}}, y{{2}, {3}};
+  std::string const path = "/tmp/locus_rate_" + std::to_string(getpid()) + ".npz";
+  auto const how = [](nn::rate r) { return nn::MovingAverage{nn::SGD{.learning_rate = r}, 0.9}; };
+  auto saved = line_trainer(how(0.1));
+  saved.train_on_batch(x, y);
+  saved.set_learning_rate(0.001);
+  nn::save_checkpoint(path, saved);
+
+  auto t = line_trainer(how(0.1));
+  nn::load_checkpoint(path, t, nn::load::weights);
+  CHECK(t.learning_rate() == 0.1);
+  nn::load_checkpoint(path, t);
+  CHECK(t.learning_rate() == 0.001);
+  saved.train_on_batch(x, y), t.train_on_batch(x, y);
+  CHECK(weight_of(t) == weight_of(saved));
+  auto scheduled = line_trainer(how(nn::ExponentialDecay{0.5, 1, 0.5}));
+  nn::load_checkpoint(path, scheduled);
+  CHECK(scheduled.learning_rate() == 0.25);  // the schedule, at the file's step
+  auto without = line_trainer(how(0.1));     // reads as before there were settings
+  nn::load_checkpoint(path, without.weights(), without.optimizer_state(), without.counters());
+  CHECK(without.learning_rate() == 0.1);
+  CHECK(without.iterations() == 1);
+
+  nn::save_checkpoint(path, scheduled);
+  nn::load_checkpoint(path, t);
+  CHECK(t.learning_rate() == 0.001);
+  t.set_learning_rate(0.01);
+  nn::save_checkpoint(path, t.weights(), t.optimizer_state(), t.counters(), {});  // an older file
+  nn::load_checkpoint(path, saved);
+  CHECK(saved.learning_rate() == 0.001);
+
+  Tensor<double, Dextents<1>> w{1, 2};
+  nn::optimizer a{nn::SGD{.learning_rate = 0.5}, w}, b{nn::SGD{}, w};
+  nn::save_checkpoint(path, a);
+  nn::load_checkpoint(path, b);
+  CHECK(b.learning_rate() == 0.5);
+  unlink(path.c_str());
 }
 
 TEST_CASE("a number of steps ends a prediction, and 0 of them are refused") {

@@ -25,6 +25,12 @@ struct counter {
   std::int64_t* value;
 };
 
+/// A number of an optimizer that a training may change, as "optimizer/learning_rate".
+struct setting {
+  std::string name;
+  double* value;
+};
+
 LOCUS_COLD_BEGIN
 
 /// means: to = the elements, which are equal on all replicas

@@ -200,6 +200,7 @@ class optimizer {
     return all;
   }
   std::vector<counter> counters() { return updater_.counters(); }
+  std::vector<setting> settings() { return updater_.settings(); }
 
   /// the weights as a model, for nn::updater
   template <class F>

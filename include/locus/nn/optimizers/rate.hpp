@@ -36,6 +36,8 @@ class rate {
   /// fails: configuration_error, if the rate is negative or not finite
   double at(std::int64_t step) const;
   bool is_scheduled() const { return static_cast<bool>(schedule_); }
+  /// the rate of all steps; null for a schedule
+  double* number() { return is_scheduled() ? nullptr : &value_; }
 
  private:
   double value_;

@@ -231,6 +231,11 @@ class updater {
     if constexpr (accumulates) all.push_back({"optimizer/accumulated_batches", &means_.batches});
     return all;
   }
+  std::vector<setting> settings() {
+    if (double* const r = detail::innermost(optimizer_).learning_rate.number())
+      return {{"optimizer/learning_rate", r}};
+    return {};
+  }
 
  private:
   static constexpr norm_of clips = detail::clips<Optimizer>();

@@ -52,6 +52,8 @@ class training {
   /// means: the slots of the optimizer, and its counters
   virtual std::vector<stored> optimizer_state() = 0;
   virtual std::vector<counter> counters() = 0;
+  /// means: the learning rate, if it is a number and no schedule
+  virtual std::vector<setting> settings() { return {}; }
   /// means: the seeds of random numbers of layers and of the order of examples; a checkpoint keeps
   ///        both
   virtual std::uint64_t seed() const { return 0; }

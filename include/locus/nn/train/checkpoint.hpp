@@ -4,7 +4,7 @@
 #pragma once
 #include <locus/core/macros.hpp>                 // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/files/npz.hpp>                   // npz_writer, npz_file
-#include <locus/nn/layers/checkpoint_entry.hpp>  // stored, counter
+#include <locus/nn/layers/checkpoint_entry.hpp>  // stored, counter, setting
 
 namespace locus::nn {
 
@@ -27,7 +27,8 @@ namespace detail {
 inline constexpr std::int64_t checkpoint_version = 1;
 inline constexpr std::string_view version_name = "locus_checkpoint";
 inline constexpr std::string_view weight_group = "weights/", optimizer_group = "optimizer/",
-                                  counter_group = "counters/", position_group = "position/";
+                                  counter_group = "counters/", setting_group = "settings/",
+                                  position_group = "position/";
 using member_of_position = std::int64_t position::*;  // nvcc misprints the direct form
 struct position_row {
   std::string_view name;
@@ -79,10 +80,17 @@ LOCUS_FUNCTION bool has_group(data::npz_file const& file, std::string_view group
 inline std::int64_t read_number(data::npz_file const& file, std::string_view name) {
   return *file.read<std::int64_t, 0>(name).data();
 }
+template <class Model>
+std::vector<setting> settings_of(Model& model) {
+  if constexpr (requires { model.settings(); })
+    return model.settings();
+  else
+    return {};
+}
 
 }  // namespace detail
 
-/// means: writes a training to a file: weights, optimizer state, counters, position
+/// means: writes a training to a file: weights, optimizer state, counters, position, settings
 /// device: tensors on any device; the file does not depend on the number of replicas, or of ranks.
 ///        Over ranks every rank calls it, and rank 0 writes
 /// cost:  one tensor at a time is copied to the host; the file is stored without compression
@@ -90,27 +98,32 @@ inline std::int64_t read_number(data::npz_file const& file, std::string_view nam
 /// after: NumPy's format: numpy.load(path)["weights/dense/kernel"]
 LOCUS_FUNCTION void save_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                     std::vector<stored> const& optimizer,
-                                    std::vector<counter> const& counters, position const& at);
+                                    std::vector<counter> const& counters, position const& at,
+                                    std::vector<setting> const& settings = {});
 
 /// means: reads a training, for any number of replicas; returns the position to continue from. Over
-///        ranks every rank calls it: rank 0 reads the file, and the others get its values
+///        ranks every rank calls it: rank 0 reads the file, and the others get its values. A setting
+///        that an older file lacks stays as it is, and so does a learning rate that is a schedule
 /// fails: bad_file, without any change: the file is damaged, newer, of another model (named
 ///        differences), or without the state of this optimizer
 /// after: all arrays are read and checked before the first element is written
 LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                         std::vector<stored> const& optimizer,
                                         std::vector<counter> const& counters,
-                                        load what = load::whole);
+                                        load what = load::whole,
+                                        std::vector<setting> const& settings = {});
 
-/// means: the same for anything with weights(), optimizer_state() and counters(): a trainer, or the
-///        training that callbacks get
+/// means: the same for anything with weights(), optimizer_state(), counters() and perhaps settings():
+///        a trainer, or the training that callbacks get
 template <class Model>
 void save_checkpoint(std::string_view path, Model& model, position const& at = {}) {
-  save_checkpoint(path, model.weights(), model.optimizer_state(), model.counters(), at);
+  save_checkpoint(path, model.weights(), model.optimizer_state(), model.counters(), at,
+                  detail::settings_of(model));
 }
 template <class Model>
 position load_checkpoint(std::string_view path, Model& model, load what = load::whole) {
-  return load_checkpoint(path, model.weights(), model.optimizer_state(), model.counters(), what);
+  return load_checkpoint(path, model.weights(), model.optimizer_state(), model.counters(), what,
+                         detail::settings_of(model));
 }
 
 /// means: writes weights only, under their own names, for other frameworks     after: numpy.savez

@@ -472,6 +472,7 @@ class Trainer final : public training {
     return all;
   }
   std::vector<counter> counters() override { return updater_.counters(); }
+  std::vector<setting> settings() override { return updater_.settings(); }
   /// the seed of dropout and of the order of arrays
   std::uint64_t seed() const override { return seed_; }
   std::uint64_t data_seed() const override { return seed_; }

@@ -75,19 +75,22 @@ LOCUS_FUNCTION bool has_group(data::npz_file const& file, std::string_view group
 
 LOCUS_FUNCTION void write_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                      std::vector<stored> const& optimizer,
-                                     std::vector<counter> const& counters, position const& at) {
+                                     std::vector<counter> const& counters, position const& at,
+                                     std::vector<setting> const& settings) {
   data::npz_writer file(path);
   file.add(version_name, checkpoint_version);
   for (stored const& s : weights) add_stored(file, weight_group, s);
   for (stored const& s : optimizer) add_stored(file, optimizer_group, s);
   for (counter const& c : counters) file.add(joined(counter_group, c.name), *c.value);
+  for (setting const& s : settings) file.add(joined(setting_group, s.name), *s.value);
   for (auto const& row : position_rows) file.add(joined(position_group, row.name), at.*row.value);
   file.save();
 }
 
 LOCUS_FUNCTION position read_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                         std::vector<stored> const& optimizer,
-                                        std::vector<counter> const& counters, load what) {
+                                        std::vector<counter> const& counters, load what,
+                                        std::vector<setting> const& settings) {
   data::npz_file const file(path);
   auto refuse = [&](std::string_view found, std::string_view remedy) {
     message text;
@@ -108,6 +111,7 @@ LOCUS_FUNCTION position read_checkpoint(std::string_view path, std::vector<store
   of_model.require_none(path, "model");
 
   std::vector<std::int64_t> numbers;
+  std::vector<std::pair<double*, double>> set;
   position at;
   if (what == load::whole) {
     bool const has = has_group(file, optimizer_group) || has_group(file, counter_group);
@@ -124,11 +128,15 @@ LOCUS_FUNCTION position read_checkpoint(std::string_view path, std::vector<store
         of_optimizer.add(c.name, "the file has none");
     }
     of_optimizer.require_none(path, "optimizer");
+    for (setting const& s : settings)
+      if (std::string const name = joined(setting_group, s.name); file.contains(name))
+        set.emplace_back(s.value, *file.read<double, 0>(name).data());
   }
   for (auto const& row : position_rows)
     at.*row.value = read_number(file, joined(position_group, row.name));
   write_all(all);
   for (std::size_t k = 0; k < numbers.size(); ++k) *counters[k].value = numbers[k];
+  for (auto const& [to, value] : set) *to = value;
   return at;
 }
 
@@ -191,8 +199,11 @@ namespace locus::nn {
 
 LOCUS_FUNCTION void save_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                     std::vector<stored> const& optimizer,
-                                    std::vector<counter> const& counters, position const& at) {
-  auto const write = [&] { detail::write_checkpoint(path, weights, optimizer, counters, at); };
+                                    std::vector<counter> const& counters, position const& at,
+                                    std::vector<setting> const& settings) {
+  auto const write = [&] {
+    detail::write_checkpoint(path, weights, optimizer, counters, at, settings);
+  };
   if (!detail::lie_over_ranks(weights)) return write();
   detail::require_equal_ranks(weights);
   ranks::on_first(write);
@@ -200,9 +211,12 @@ LOCUS_FUNCTION void save_checkpoint(std::string_view path, std::vector<stored> c
 
 LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<stored> const& weights,
                                         std::vector<stored> const& optimizer,
-                                        std::vector<counter> const& counters, load what) {
+                                        std::vector<counter> const& counters, load what,
+                                        std::vector<setting> const& settings) {
   position at;
-  auto const read = [&] { at = detail::read_checkpoint(path, weights, optimizer, counters, what); };
+  auto const read = [&] {
+    at = detail::read_checkpoint(path, weights, optimizer, counters, what, settings);
+  };
   if (!detail::lie_over_ranks(weights)) {
     read();
     return at;
@@ -213,6 +227,8 @@ LOCUS_FUNCTION position load_checkpoint(std::string_view path, std::vector<store
     detail::share_values(optimizer);
     for (counter const& c : counters)
       locus::internal::share_from_first("load_checkpoint", c.value, sizeof *c.value);
+    for (setting const& s : settings)
+      locus::internal::share_from_first("load_checkpoint", s.value, sizeof *s.value);
   }
   locus::internal::share_from_first("load_checkpoint", &at, sizeof at);
   return at;
