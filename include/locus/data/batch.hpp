@@ -46,8 +46,10 @@ class column {
       row_ = e.as_shape();
       block_ = make(size, pinned);
       elements_ = row_.size();
-    } else if constexpr (!decltype(e)::pattern.is_static()) {
-      if (!(e.as_shape() == row_)) refuse_extents(e.as_shape(), row_, component, number);
+    } else {
+      if constexpr (!decltype(e)::pattern.is_static())
+        if (!(e.as_shape() == row_)) refuse_extents(e.as_shape(), row_, component, number);
+      if (row == block_->extents.extent[0]) move_to(size, row, pinned);
     }
     auto* const to = static_cast<value_type*>(block_->pieces[0].data) + row * elements_;
     if constexpr (traits::extents_type::rank() == 0)
@@ -58,12 +60,7 @@ class column {
   }
   /// its first rows as a tensor
   tensor take(std::int64_t rows, bool pinned) {
-    if (rows < block_->extents.extent[0]) {
-      block_owner shorter = make(rows, pinned);
-      __builtin_memcpy(shorter->pieces[0].data, block_->pieces[0].data,
-                       static_cast<std::size_t>(rows * elements_) * sizeof(value_type));
-      block_ = std::move(shorter);
-    }
+    if (rows < block_->extents.extent[0]) move_to(rows, rows, pinned);
     tensor t{typename tensor::unmade{}};
     t.block = std::move(block_);
     t.block->tensor = static_cast<tensor_base const*>(&t);
@@ -71,6 +68,13 @@ class column {
   }
 
  private:
+  /// its first rows, in memory for `size` rows
+  void move_to(std::int64_t size, std::int64_t rows, bool pinned) {
+    block_owner other = make(size, pinned);
+    __builtin_memcpy(other->pieces[0].data, block_->pieces[0].data,
+                     static_cast<std::size_t>(rows * elements_) * sizeof(value_type));
+    block_ = std::move(other);
+  }
   block_owner make(std::int64_t rows, bool pinned) const {
     shape s{row_.rank + 1, {rows}};
     for (int a = 0; a < row_.rank; ++a) s.extent[a + 1] = row_.extent[a];
@@ -114,6 +118,7 @@ struct batch_stage {
             ended_ = true;
             break;
           }
+          if (n == room_) room_ = of_.batch_size;  // the source gives more than its size
           add(*e, n, std::make_index_sequence<std::tuple_size_v<columns>>{});
           ++number_;
         }
@@ -135,7 +140,7 @@ struct batch_stage {
       (std::get<Idx>(columns_).add(std::get<Idx>(e), row, room_, pinned_, int(Idx), number_), ...);
     }
     batch_stage const& of_;
-    std::int64_t room_;  // rows: at most those of a pass
+    std::int64_t room_;  // rows: at most those of a pass, as its size says
     bool pinned_, ended_ = false;
     std::int64_t number_ = 0;
     decltype(std::declval<Up const&>().open(opening{})) up_;

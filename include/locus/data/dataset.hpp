@@ -239,9 +239,14 @@ inline auto range(std::int64_t n) {
 }
 /// means: make() or make(epoch) returns a function for each pass; the function returns
 ///        std::optional elements, an empty one at the end of the pass
-/// after: tf.data.Dataset.from_generator
+/// units: elements of each pass in size, or `unknown`, or `infinite`
+/// fails: a pass, with shape_error, that gives more or fewer elements than size
+/// after: tf.data.Dataset.from_generator, with assert_cardinality
 template <class Make>
 auto from_generator(Make make, std::int64_t size = unknown) {
+  if (size < infinite)
+    detail::refuse_number("the size of a generator", size,
+                          "write the number of elements of a pass, or leave it out");
   return detail::dataset_of(detail::generator_source<Make>{std::move(make), size});
 }
 

@@ -75,6 +75,14 @@ struct range_source {
   std::int64_t rows() const { return count; }
 };
 
+/// fails: shape_error
+[[noreturn, gnu::cold]] inline void refuse_size(std::int64_t size, std::int64_t given) {
+  message text;
+  throw shape_error(text << "locus: a generator of " << size << " elements gave " << given
+                         << " in a pass; give from_generator the number of elements of each pass, "
+                            "or leave it out");
+}
+
 template <class Make>
 auto begin_generator(Make const& make, std::uint64_t epoch) {
   if constexpr (std::is_invocable_v<Make const&, std::uint64_t>)
@@ -101,20 +109,20 @@ struct generator_source {
 
   struct cursor {
     generator pull;
+    std::int64_t count, given = 0;
     bool ended = false;
     std::optional<element> next() {
       if (ended) return std::nullopt;
-      try {
-        if (result r = pull()) return element(*std::move(r));
-      } catch (...) {
-        ended = true;
-        throw;
-      }
-      ended = true;
-      return std::nullopt;
+      ended = true;  // an exception leaves it true
+      result r = pull();
+      if (r) ++given;
+      if (count >= 0 && (r ? given > count : given < count)) refuse_size(count, given);
+      if (!r) return std::nullopt;
+      ended = false;
+      return element(*std::move(r));
     }
   };
-  cursor open(opening const& o) const { return {begin_generator(make, o.epoch)}; }
+  cursor open(opening const& o) const { return {begin_generator(make, o.epoch), count}; }
   std::int64_t size() const { return count; }
   std::int64_t rows() const { return count; }
 };

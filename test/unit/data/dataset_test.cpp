@@ -259,6 +259,78 @@ TEST_CASE("a generator is made anew for each pass; what it throws comes through 
   CHECK(made == 3);
 }
 
+TEST_CASE("a generator gives as many elements as its size says, whatever reads it") {
+  auto const of = [](std::int64_t size, std::int64_t given = 5) {
+    return data::from_generator(
+        [given] {
+          return [given, i = std::int64_t(0)]() mutable -> std::optional<std::int64_t> {
+            if (i == given) return std::nullopt;
+            return i++;
+          };
+        },
+        size);
+  };
+  auto const text_of = [](auto set) { return message_of<shape_error>([&] { pass_of(set); }); };
+  std::string const more = "locus: a generator of 3 elements gave 4 in a pass; give from_generator "
+                           "the number of elements of each pass, or leave it out";
+  CHECK(text_of(of(3)) == more);
+  CHECK(text_of(of(3, 4000).batch(4000)) == more);
+  CHECK(text_of(of(3, 4000).map(slow_square{}, {.threads = 2}).batch(4000).prefetch(1)) == more);
+  CHECK(text_of(of(3).cache().repeat(2).shuffle().batch(100)) == more);
+  CHECK(text_of(of(3).skip(1).batch(4)) == more);
+  CHECK(text_of(of(0)).starts_with("locus: a generator of 0 elements gave 1 in a pass; "));
+  CHECK(text_of(of(7)).starts_with("locus: a generator of 7 elements gave 5 in a pass; "));
+  CHECK(text_of(of(7).batch(4)).starts_with("locus: a generator of 7 elements gave 5 in a pass; "));
+  CHECK(text_of(of(3).take(3)) == nothing_thrown);  // its end is not read
+  for (std::int64_t const right : {std::int64_t(5), data::unknown, data::infinite}) {
+    auto set = of(right).batch(4);
+    CHECK(pass_of(set) == up_to(5));
+    CHECK(pass_of(set) == up_to(5));
+  }
+  CHECK(message_of<configuration_error>([&] { of(-3); }) ==
+        "locus: the size of a generator is -3; write the number of elements of a pass, or leave it "
+        "out");
+}
+
+namespace {
+/// a source that gives other than its size
+struct wrong_size {
+  using element = std::tuple<std::int64_t>;
+  [[maybe_unused]] static constexpr bool is_shuffled = false, is_batched = false;
+  std::int64_t given, said;
+  struct cursor {
+    std::int64_t end, at = 0;
+    std::optional<element> next() {
+      if (at == end) return std::nullopt;
+      return element(at++);
+    }
+  };
+  cursor open(data::opening const&) const { return {given}; }
+  std::int64_t size() const { return said; }
+  std::int64_t rows() const { return said; }
+};
+}  // namespace
+
+TEST_CASE("batches have room for all rows, whatever the size of their source says") {
+  for (std::int64_t const said : {0, 1, 3, 16, 17, 1000}) {
+    CAPTURE(said);
+    Numbers all, rows;
+    for (auto&& [x] : data::Dataset(wrong_size{40, said}).batch(16)) {
+      rows.push_back(x.extent(0));
+      all.insert(all.end(), x.data(), x.data() + x.size());
+    }
+    CHECK(rows == Numbers{16, 16, 8});
+    CHECK(all == up_to(40));
+  }
+  auto large = data::Dataset(wrong_size{4000, 3})
+                   .map([](std::int64_t i) { return std::array<std::int64_t, 2>{i, -i}; })
+                   .batch(4000);
+  for (auto&& [x] : large) {
+    REQUIRE(x.extent(0) == 4000);
+    for (std::int64_t i = 0; i < 4000; ++i) REQUIRE(x(i, 0) - x(i, 1) == 2 * i);
+  }
+}
+
 TEST_CASE("a pass that is left early ends its threads; nothing hangs") {
   std::atomic<int> alive{0};
   auto set = data::range(1 << 20)
