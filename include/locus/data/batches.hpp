@@ -32,10 +32,8 @@ auto batches(batch_options const& options, Tensors const&... tensors) {
 /// fails: shape_error naming the record, for a label outside [0, classes)
 template <class Labels>
 void require_labels(Labels const& labels, std::int64_t classes) {
-  for (std::int64_t i = 0; i < labels.size(); ++i) {
-    auto const label = static_cast<std::int64_t>(labels.data()[i]);
-    if (label < 0 || label >= classes) detail::refuse_label(label, i, classes);
-  }
+  for (std::int64_t i = 0; i < labels.size(); ++i)
+    detail::require_label(labels.data()[i], i, classes);
 }
 
 }  // namespace locus::data

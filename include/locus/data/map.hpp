@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of elements: map on several threads, prefetch, and checks of elements.
 #pragma once
+#include <charconv>  // to_chars
+#include <utility>   // cmp_less
+
 #include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
 #include <locus/data/field.hpp>       // as_element
 #include <locus/data/workers.hpp>     // workers
@@ -144,12 +147,28 @@ struct demand_stage {
   std::int64_t rows() const { return up.rows(); }
 };
 
-[[noreturn, gnu::cold]] inline void refuse_label(std::int64_t label, std::int64_t record,
+[[noreturn, gnu::cold]] inline void refuse_label(std::string_view label, std::int64_t record,
                                                  std::int64_t classes) {
   message text;
   throw shape_error(text << "locus: label " << label << " of record " << record
                          << " is outside [0, " << classes
                          << "); drop the record or name more classes");
+}
+/// fails: shape_error for a label outside [0, classes)
+template <class Label>
+void require_label(Label label, std::int64_t record, std::int64_t classes) {
+  auto const v = [&] {
+    if constexpr (std::is_integral_v<Label>)
+      return +label;
+    else
+      return static_cast<double>(label);
+  }();
+  if constexpr (std::is_integral_v<Label>) {
+    if (std::cmp_greater_equal(v, 0) && std::cmp_less(v, classes)) return;
+  } else if (v >= 0 && v < double(classes))  // not so for NaN
+    return;
+  char digits[32];
+  refuse_label({digits, std::to_chars(digits, digits + sizeof digits, v).ptr}, record, classes);
 }
 
 /// component Which is a label in [0, classes)
@@ -158,8 +177,7 @@ struct labels_below {
   std::int64_t classes;
   template <class Element>
   void operator()(Element const& e, std::int64_t number) const {
-    auto const label = static_cast<std::int64_t>(std::get<Which>(e));
-    if (label < 0 || label >= classes) refuse_label(label, number, classes);
+    require_label(std::get<Which>(e), number, classes);
   }
 };
 

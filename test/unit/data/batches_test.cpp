@@ -167,4 +167,18 @@ TEST_CASE("bad batches are refused: which number, and what to write") {
   wrong(1) = -1;
   CHECK(message_of([&] { data::require_labels(wrong, 11); }) ==
         "locus: label -1 of record 1 is outside [0, 11); drop the record or name more classes");
+  Tensor<std::uint64_t, Dextents<1>> const wide{0, ~std::uint64_t(0)};
+  CHECK(message_of([&] {
+          data::require_labels(wide, 11);
+        }).starts_with("locus: label 18446744073709551615 of record 1 is outside [0, 11); "));
+  CHECK_NOTHROW(data::require_labels(Tensor<bool, Dextents<1>>{true, false}, 2));
+  CHECK_NOTHROW(data::require_labels(Tensor<half, Dextents<1>>{half(1.f), half(0.f)}, 2));
+  Tensor<float, Dextents<1>> real{0, 1, -0.5f};
+  CHECK(message_of([&] {
+          data::require_labels(real, 2);
+        }).starts_with("locus: label -0.5 of record 2 is outside [0, 2); "));
+  real(0) = __builtin_nanf("");
+  CHECK(message_of([&] {
+          data::require_labels(real, 2);
+        }).starts_with("locus: label nan of record 0 is outside [0, 2); "));
 }

@@ -13,8 +13,10 @@
 
 #include "message_of.hpp"
 
+#include <locus/data/dataset.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/layers/conv.hpp>
+#include <locus/nn/layers/embedding.hpp>
 #include <locus/nn/layers/residual.hpp>
 #include <locus/nn/layers/shared.hpp>
 #include <locus/nn/train/callbacks.hpp>
@@ -265,6 +267,17 @@ TEST_CASE("what fit cannot do is said") {
         "locus: the label of row 1 of a batch is 4294967297, outside [0, 3), the classes that the "
         "model predicts; drop the record or give the last layer more units");
   }
+  {  // of a dataset, they are at their devices when they become narrower
+    Tensor<std::int64_t, Dextents<1>> wide(full<std::int64_t>(dextents<1>(20), 1));
+    auto const fit = [&] {
+      return says([&] { trainer.fit(data::from_tensors(d.x, wide).batch(10), {.verbose = 0}); });
+    };
+    CHECK(fit() == nothing_thrown);
+    wide.data()[14] = (std::int64_t(1) << 32) + 1;
+    CHECK(fit().starts_with("locus: the label of row 4 of a batch is 2147483647, outside [0, 4)"));
+    wide.data()[14] = -(std::int64_t(1) << 32) + 1;
+    CHECK(fit().starts_with("locus: the label of row 4 of a batch is -2147483648, outside"));
+  }
   Tensor<double, Extents<dyn, 2, 3>, CpuDevice> const none(Extents<dyn, 2, 3>(0));
   Tensor<std::uint8_t, Dextents<1>, CpuDevice> const no_labels(Dextents<1>(0));
   CHECK(says([&] { trainer.fit(none, no_labels, {.verbose = 0}); }) ==
@@ -277,6 +290,40 @@ TEST_CASE("what fit cannot do is said") {
   CHECK(says([&] { trainer.fit(turned, d.y, {.verbose = 0}); }) ==
         "locus: a batch with extents [20,3,2] holds examples of [3,2], and the model takes [2,3]; "
         "reshape the data, or name its extents in nn::Input");
+}
+
+TEST_CASE("tokens of any type are those of 32 bits, or are refused") {
+  auto trainer = nn::compile<Gpus, double>(
+      nn::Sequential{nn::Embedding<2, 2>{5}, nn::Flatten{}, nn::Dense<1>{}}, nn::SGD{},
+      nn::MeanSquaredError{});
+  auto const look = [&]<class T>(std::type_identity<T>, T bad, std::string const& on_host,
+                                 std::string const& at_devices) {
+    Tensor<T, Dextents<2>> tokens{{T(1), T(2)}, {T(4), T(0)}};
+    Tensor<double, Dextents<2>> const y{{0}, {0}};
+    Tensor<std::int32_t, Dextents<2>> const narrow{{1, 2}, {4, 0}};
+    auto const of_batches = [&] { return trainer.predict(data::from_tensors(tokens).batch(2)); };
+    auto const expected = trainer.predict(narrow), one = trainer.predict(tokens),
+               other = of_batches();
+    for (std::int64_t i = 0; i < 2; ++i) {
+      CHECK(one.data()[i] == expected.data()[i]);
+      CHECK(other.data()[i] == expected.data()[i]);
+    }
+    tokens(1, 0) = bad;
+    CHECK(message_of<shape_error>([&] { trainer.predict(tokens); }) ==
+          "locus: row 1 of a batch holds " + on_host +
+              ", and the model reads whole numbers of 32 bits; drop the record, or map it to such "
+              "numbers");
+    CHECK(message_of<shape_error>(of_batches).find("token " + at_devices + " at position 0 of") !=
+          std::string::npos);
+  };
+  constexpr std::int64_t above = (std::int64_t(1) << 32) + 1;
+  look(std::type_identity<std::int64_t>{}, above, "4294967297", "2147483647");
+  look(std::type_identity<std::int64_t>{}, -above, "-4294967297", "-2147483648");
+  look(std::type_identity<std::uint64_t>{}, ~std::uint64_t(0), "18446744073709551615",
+       "2147483647");
+  look(std::type_identity<float>{}, 1.5f, "1.5", "-1");
+  look(std::type_identity<float>{}, NAN, "nan", "-1");
+  look(std::type_identity<double>{}, double(above), "4294967297", "-1");
 }
 
 TEST_CASE("a first batch with fewer rows than replicas is refused") {

@@ -2,8 +2,13 @@
 // Batches in the form that models take: rows over the replicas, dynamic extents; and rows collected
 // again.
 #pragma once
+#include <charconv>  // to_chars
+#include <limits>    // numeric_limits
+#include <utility>   // in_range
+
 #include <locus/nn/layers/layer.hpp>  // batch_of
 #include <locus/ops/arithmetic.hpp>   // cast
+#include <locus/ops/math.hpp>         // maximum, minimum, trunc, where
 #include <locus/tensor/eval.hpp>      // to
 #include <locus/tensor/relabel.hpp>   // relabel
 
@@ -40,11 +45,63 @@ Tensor<T, Dextents<Rank>, CpuDevice> zero_array(shape const& s) {
   for (std::int64_t i = 0; i < r.size(); ++i) r.data()[i] = T(0);
   return r;
 }
+
+/// some V is no T, and T are integers
+template <class T, class V>
+constexpr bool narrows = is_integer_v<T> && !std::is_same_v<V, bool> &&
+                         (!is_integer_v<V> || sizeof(V) > sizeof(T) ||
+                          (sizeof(V) == sizeof(T) && std::is_signed_v<V> != std::is_signed_v<T>));
+/// v is a T
+template <class T, class V>
+bool is_whole(V v) {
+  if constexpr (is_integer_v<V>)
+    return std::in_range<T>(v);
+  else {
+    using limits = std::numeric_limits<T>;
+    auto const d = static_cast<double>(v);
+    return d >= double(limits::min()) && d < double(limits::max()) + 1 &&
+           double(static_cast<T>(d)) == d;
+  }
+}
+template <class V>
+[[noreturn, gnu::cold]] void refuse_value(std::int64_t row, V v, int bits) {
+  char digits[32];
+  char const* end = nullptr;
+  if constexpr (is_integer_v<V>)
+    end = std::to_chars(digits, digits + sizeof digits, v).ptr;
+  else
+    end = std::to_chars(digits, digits + sizeof digits, static_cast<double>(v)).ptr;
+  message text;
+  throw shape_error(text << "locus: row " << row << " of a batch holds "
+                         << std::string_view(digits, end)
+                         << ", and the model reads whole numbers of " << bits
+                         << " bits; drop the record, or map it to such numbers");
+}
+/// means: x as T; an integer that is no T becomes the closest one, and any other number that is no T
+///        -1: these are no tokens and no classes, and the kernel that reads them refuses them
+template <class T, class X>
+auto as_whole(X const& x) {
+  using V = typename X::value_type;
+  using limits = std::numeric_limits<T>;
+  if constexpr (!narrows<T, V>)
+    return cast<T>(x);
+  else if constexpr (is_integer_v<V>) {
+    constexpr V low = std::in_range<V>(limits::min()) ? static_cast<V>(limits::min()) : V(0),
+                high = std::in_range<V>(limits::max()) ? static_cast<V>(limits::max())
+                                                       : std::numeric_limits<V>::max();
+    return cast<T>(maximum(minimum(x, high), low));
+  } else {
+    auto const v = cast<double>(x);  // which each integer of 32 bits is, too
+    auto const inside = minimum(maximum(v, double(limits::min())), double(limits::max()));
+    return cast<T>(where(trunc(v) == inside, inside, -1.));
+  }
+}
 }  // namespace detail
 
 /// means: x as batch_of<T, Rank, Replicas>
 /// cost:  nothing if x has that element type and those devices; otherwise a copy to the replicas
-/// fails: at compile time, if x has another rank
+/// fails: at compile time, if x has another rank; shape_error, where T are integers, for a value on
+///        the host that is no T
 template <class T, int Rank, class Replicas, class X>
 batch_of<T, Rank, Replicas> batch_as(X const& x) {
   using To = batch_of<T, Rank, Replicas>;
@@ -55,10 +112,16 @@ batch_of<T, Rank, Replicas> batch_as(X const& x) {
   if constexpr (!std::is_same_v<typename X::value_type, T>) {
     if constexpr (std::is_same_v<typename X::policy, CpuDevice>) {
       Tensor<T, Dextents<Rank>, CpuDevice> converted{Dextents<Rank>(s)};
-      for (std::int64_t i = 0; i < x.size(); ++i) converted.data()[i] = static_cast<T>(x.data()[i]);
+      for (std::int64_t i = 0; i < x.size(); ++i) {
+        auto const v = x.data()[i];
+        if constexpr (detail::narrows<T, typename X::value_type>)
+          if (!detail::is_whole<T>(v))
+            detail::refuse_value(i / (x.size() / s.extent[0]), v, 8 * int(sizeof(T)));
+        converted.data()[i] = static_cast<T>(v);
+      }
       return batch_as<T, Rank, Replicas>(converted);
     } else
-      return To(cast<T>(x));
+      return To(detail::as_whole<T>(x));
   } else if constexpr (std::is_same_v<typename X::policy, typename To::policy>)
     return locus::internal::relabel<To>(x, s);
   else {
