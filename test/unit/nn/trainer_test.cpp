@@ -3,10 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <unistd.h>
@@ -395,6 +398,111 @@ TEST_CASE("callbacks hear of epochs and steps, stop a training, and set its lear
       {.epochs = 3, .verbose = 0, .steps_per_epoch = 2, .batch_size = 8});  // 6 steps: two passes
   CHECK(few.epochs.size() == 3);
   CHECK(trainer.iterations() == 12);
+}
+
+TEST_CASE(
+    "fit goes on through the epochs of a dataset; evaluate and predict leave it where it is") {
+  using Order = std::vector<std::int64_t>;
+  Order seen;
+  auto const rows_in_order = [&seen] {
+    return data::range(6)
+        .shuffle({.seed = 3})
+        .map([&seen](std::int64_t i) {
+          seen.push_back(i);
+          return std::tuple(std::array<double, 1>{double(i)}, std::array<double, 1>{0.});
+        })
+        .batch(2);
+  };
+  auto const orders_of = [&](auto&& f) {  // of the passes that f makes
+    seen.clear(), f();
+    std::vector<Order> all;
+    for (auto at = seen.begin(); at != seen.end();
+         at += std::min<std::ptrdiff_t>(6, seen.end() - at))
+      all.emplace_back(at, at + std::min<std::ptrdiff_t>(6, seen.end() - at));
+    return all;
+  };
+  std::vector<Order> const expected = orders_of([set = rows_in_order()]() mutable {
+    for (int e = 0; e < 9; ++e)
+      for (auto&& [x, y] : set) CHECK(x.extent(0) == y.extent(0));
+  });
+  REQUIRE(expected.size() == 9);
+  auto const from = [&](std::size_t e, std::size_t n = 1) {
+    return std::vector<Order>(expected.begin() + std::ptrdiff_t(e),
+                              expected.begin() + std::ptrdiff_t(e + n));
+  };
+  auto trainer = nn::compile<CpuDevice, double>(nn::Sequential{nn::Input<1>{}, nn::Dense<1>{}},
+                                                nn::SGD{0.}, nn::MeanSquaredError{});
+  auto const fit = [&](auto& data, int epochs = 1, int initial = 0, std::int64_t steps = -1) {
+    return orders_of([&] {
+      trainer.fit(
+          data,
+          {.epochs = epochs, .verbose = 0, .initial_epoch = initial, .steps_per_epoch = steps});
+    });
+  };
+  auto const look = [&](auto set) {
+    auto const evaluate = [&] { return orders_of([&] { trainer.evaluate(set); }); };
+    CHECK(evaluate() == from(0));
+    CHECK(fit(set, 2) == from(0, 2));
+    CHECK(set.epoch() == 1);
+    CHECK(fit(set) == from(2));
+    CHECK(evaluate() == from(2));
+    CHECK(evaluate() == from(2));
+    CHECK(orders_of([&] { trainer.predict(set); }) == from(2));
+    CHECK(fit(set) == from(3));
+    CHECK(orders_of([&] {
+            for (auto&& batch : set) CHECK(std::get<0>(batch).extent(0) == 2);
+          }) == from(4));
+    CHECK(fit(set, 3, 0, 2) == from(5, 2));  // three epochs of two batches
+    CHECK(fit(set, 4, 4).empty());
+    set.seek_epoch(1);
+    CHECK(fit(set) == from(1));
+    CHECK(fit(set, 6, 5) == from(5));  // goes on from a checkpoint
+    CHECK(fit(set) == from(6));
+    auto const constant = set;
+    CHECK(fit(constant, 2) == from(6, 2));
+    CHECK(fit(constant) == from(6));
+    CHECK(fit(constant, 2, 1) == from(1));
+    struct : nn::callback {
+      void on_batch_end(nn::training&, std::int64_t, nn::logs const&) override {
+        throw std::runtime_error("the disk is full");
+      }
+    } breaks;
+    CHECK(message_of<std::runtime_error>([&] {
+            trainer.fit(set, {.callbacks = {&breaks}, .verbose = 0});
+          }) == "the disk is full");
+    CHECK(set.epoch() == 7);
+    CHECK(fit(set) == from(8));
+  };
+  look(rows_in_order());
+  look(rows_in_order().distribute<Mirrored<CpuDevice>>());
+}
+
+TEST_CASE("a dataset without an end is read for as many steps as are said, and otherwise refused") {
+  Tensor<double, Dextents<2>> const x{{1}, {2}, {3}}, y{{1}, {2}, {3}};
+  auto trainer = nn::compile<CpuDevice, double>(nn::Sequential{nn::Input<1>{}, nn::Dense<1>{}},
+                                                nn::SGD{}, nn::MeanSquaredError{});
+  auto set = data::from_tensors(x, y).repeat().batch(2);
+  auto const says = [](auto&& f) { return message_of<configuration_error>(f); };
+  std::string const such = " got a dataset without an end, as repeat() makes one; give ";
+  CHECK(says([&] { trainer.fit(set, {.epochs = 2, .verbose = 0}); }) ==
+        "locus: fit" + such + ".steps_per_epoch");
+  CHECK(says([&] { trainer.evaluate(set); }) ==
+        "locus: evaluate" + such + ".steps, and to fit .validation_steps");
+  CHECK(says([&] { trainer.fit(x, y, {.validation = set, .verbose = 0}); }) ==
+        "locus: evaluate" + such + ".steps, and to fit .validation_steps");
+  CHECK(says([&] { trainer.predict(set); }) == "locus: predict" + such + ".steps");
+  CHECK(trainer.fit(set, {.epochs = 2, .verbose = 0, .steps_per_epoch = 4}).epochs.size() == 2);
+  CHECK(trainer.iterations() == 1 + 8);
+  auto const all = trainer.predict(x), some = trainer.predict(set, {.steps = 2});
+  REQUIRE(some.extent(0) == 4);
+  for (std::int64_t i = 0; i < 4; ++i) CHECK(some(i, 0) == all(i % 3, 0));
+  CHECK(trainer.evaluate(set, {.steps = 3})["loss"] ==
+        doctest::Approx(trainer.evaluate(x, y)["loss"]));
+  for (std::int64_t steps = 0; steps < 4; ++steps) {  // of arrays as well
+    auto const first = trainer.predict(x, {.batch_size = 2, .steps = steps});
+    REQUIRE(first.extent(0) == std::min<std::int64_t>(2 * steps, 3));
+    for (std::int64_t i = 0; i < first.extent(0); ++i) CHECK(first(i, 0) == all(i, 0));
+  }
 }
 
 TEST_CASE("activations are their formulas, and their gradients central differences of these") {

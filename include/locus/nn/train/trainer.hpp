@@ -4,10 +4,11 @@
 // and the plans of layers contain the all-reduces.
 #pragma once
 #include <memory>   // unique_ptr
-#include <utility>  // forward
+#include <utility>  // forward, as_const
 
 #include <locus/collective/rank_functions.hpp>  // some_rank_says
 #include <locus/collective/rebuild.hpp>         // collective::prepare
+#include <locus/data/stage.hpp>                 // infinite
 #include <locus/nn/layers/network.hpp>          // Network
 #include <locus/nn/losses/objective.hpp>        // objective
 #include <locus/nn/optimizers/updater.hpp>      // updater
@@ -131,17 +132,47 @@ inline void require_class_weights(std::vector<double> const& of, std::int64_t cl
   throw configuration_error(text);
 }
 
-/// the dataset, distributed over the replicas if it is not yet
+template <class D>
+concept is_dataset = requires { typename std::remove_cvref_t<D>::is_dataset; };
+
+/// means: a dataset over the replicas, at its epoch, whose passes leave the given one alone; other
+///        batches themselves
 template <class Replicas, class D>
 decltype(auto) over_replicas(D& data) {
-  if constexpr (requires { data.template distribute<Replicas>(); }) {
-    if constexpr (std::remove_cvref_t<D>::is_distributed)
-      return (data);
-    else
-      return data.template distribute<Replicas>();
+  if constexpr (is_dataset<D>) {
+    auto there = [&] {
+      if constexpr (D::is_distributed)
+        return data;
+      else
+        return std::as_const(data).template distribute<Replicas>();
+    }();
+    there.seek_epoch(data.epoch());
+    return there;
   } else
     return (data);
 }
+
+/// means: the passes of fit over a dataset. Each is the next epoch of the dataset, as a loop of the
+///        program over it is; the epochs of a constant dataset are counted here
+template <class Replicas, class D>
+class passes_over {
+ public:
+  passes_over(D& data, int first) : data_(data), there_(over_replicas<Replicas>(data)) {
+    if (first <= 0) return;
+    there_.seek_epoch(static_cast<std::uint64_t>(first));
+    if constexpr (!std::is_const_v<D>) data_.seek_epoch(static_cast<std::uint64_t>(first));
+  }
+  auto begin() {
+    if constexpr (!std::is_const_v<D>) there_.seek_epoch(data_.begin_epoch());
+    return there_.begin();
+  }
+  auto end() const { return there_.end(); }
+  std::int64_t size() const { return there_.size(); }
+
+ private:
+  D& data_;
+  std::remove_cv_t<decltype(over_replicas<Replicas>(std::declval<D&>()))> there_;
+};
 template <class D>
 std::int64_t steps_of(D const& data) {
   if constexpr (requires { data.size(); })
@@ -161,6 +192,15 @@ inline void require_steps(std::string_view option, std::int64_t steps) {
   message text;
   throw configuration_error(text << "locus: " << option
                                  << " is 0; give a number of batches, or -1 for all of them");
+}
+/// fails: configuration_error for a dataset without an end of which all batches are asked for
+template <class D>
+void require_end(D const& of, bool all, std::string_view what, std::string_view remedy) {
+  message text;
+  if (all && steps_of(of) == data::infinite)
+    throw configuration_error(text << "locus: " << what
+                                   << " got a dataset without an end, as repeat() makes one; give "
+                                   << remedy);
 }
 [[noreturn, gnu::cold]] inline void refuse_few_rows(std::int64_t rows, int replicas) {
   message text;
@@ -309,22 +349,19 @@ class Trainer final : public training {
   /// means: steps of the optimizer over the batches of a dataset, one pass after another
   /// shape: a batch is (examples, targets), or (examples, targets, a weight for each row)
   /// fails: shape_error for an empty dataset, batches of other extents, invalid labels, and a first
-  ///        batch with fewer rows than replicas; not_finite with stop_on_nan
+  ///        batch with fewer rows than replicas; configuration_error for a dataset without an end and
+  ///        no .steps_per_epoch; not_finite with stop_on_nan
+  /// after: each pass is the next epoch of the dataset, so that another fit has other orders; the first
+  ///        is .initial_epoch, if that is not 0
   template <class D>
   history fit(D&& data, fit_options const& o = {}) {
-    decltype(auto) batches = detail::over_replicas<Replicas>(data);
-    if constexpr (requires { batches.seek_epoch(0u); })
-      if (o.initial_epoch > 0) batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
-    return run_epochs(batches, o);
+    return run_passes(data, o);
   }
   /// means: the same; the loss of a row is multiplied by the weight of its class, and by its own if the
   ///        batches bring weights of rows
   template <class D>
   history fit(D&& data, class_weights const& w, fit_options const& o = {}) {
-    decltype(auto) batches = detail::over_replicas<Replicas>(data);
-    if constexpr (requires { batches.seek_epoch(0u); })
-      if (o.initial_epoch > 0) batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
-    return run_epochs(batches, o, mirrored_weights(w));
+    return run_passes(data, o, mirrored_weights(w));
   }
   /// means: the same over the rows of two arrays on the host
   template <array_of_rows X, array_of_rows Y>
@@ -370,7 +407,8 @@ class Trainer final : public training {
     return l;
   }
 
-  /// means: mean loss and metrics over all rows
+  /// means: mean loss and metrics over all rows; a dataset stays at its epoch
+  /// fails: shape_error for no batch; configuration_error for a dataset without an end and no .steps
   template <class D>
     requires(!requires { std::remove_cvref_t<D>::rank(); })
   logs evaluate(D&& data, evaluate_options const& o = {}) {
@@ -406,16 +444,18 @@ class Trainer final : public training {
   }
 
   /// means: the predictions for the rows of an array, or of the first component of a dataset's
-  ///        batches, in order, on the host
+  ///        batches, in order, on the host; a dataset stays at its epoch
+  /// fails: configuration_error for a dataset without an end and no .steps
   template <class D>
   auto predict(D&& data, evaluate_options const& o = {}) {
     detail::require_steps(".steps of predict", o.steps);
     if constexpr (requires { std::remove_cvref_t<D>::rank(); }) {
-      std::int64_t const n = o.batch_size;
-      bool const all = o.steps < 0 || n < 1 || o.steps > data.extent(0) / n;
-      return all ? network_->predict(data, {n})
-                 : network_->predict(rows_of(data, 0, o.steps * n), {n});
+      bool const some =
+          o.steps > 0 && o.batch_size > 0 && o.steps <= (data.extent(0) - 1) / o.batch_size;
+      if (some) return network_->predict(rows_of(data, 0, o.steps * o.batch_size), {o.batch_size});
+      return network_->predict(data, {o.batch_size});
     } else {
+      detail::require_end(data, o.steps < 0, "predict", ".steps");
       rows_collector<T, network_type::out_batch::rank()> all(network_->output_extents(), 0);
       std::int64_t steps = 0;
       for (auto&& batch : detail::over_replicas<Replicas>(data)) {
@@ -674,6 +714,7 @@ class Trainer final : public training {
   template <class D, class... W>
   logs test(D& data, evaluate_options const& o, W const&... w) {
     detail::require_steps(".steps of evaluate", o.steps);
+    detail::require_end(data, o.steps < 0, "evaluate", ".steps, and to fit .validation_steps");
     test_.reset();
     std::int64_t steps = 0;
     for (auto&& batch : detail::over_replicas<Replicas>(data)) {
@@ -684,8 +725,20 @@ class Trainer final : public training {
     return logs_of(test_);
   }
   template <class D, class... W>
+  history run_passes(D& data, fit_options const& o, W const&... w) {
+    if constexpr (detail::is_dataset<D>) {
+      detail::passes_over<Replicas, D> passes(data, o.initial_epoch);
+      return run_epochs(passes, o, w...);
+    } else {
+      if constexpr (requires { data.seek_epoch(0u); })
+        if (o.initial_epoch > 0) data.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+      return run_epochs(data, o, w...);
+    }
+  }
+  template <class D, class... W>
   history run_epochs(D& batches, fit_options const& o, W const&... w) {
     if (o.validation) detail::require_steps(".validation_steps of fit", o.validation_steps);
+    detail::require_end(batches, o.steps_per_epoch <= 0, "fit", ".steps_per_epoch");
     seed_ = o.seed, epochs_ = o.epochs, stopping_ = false;
     steps_ = o.steps_per_epoch > 0 ? o.steps_per_epoch : detail::steps_of(batches);
     train_.set_weighting(o.weights);
