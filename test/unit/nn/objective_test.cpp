@@ -316,6 +316,36 @@ TEST_CASE("the first of equal predictions is the guess; ties are in the first K;
   CHECK(o.rows() == 0);
 }
 
+namespace {
+template <class... Metrics>
+std::vector<std::string> names_with() {
+  using Loss = nn::SparseCategoricalCrossentropy<nn::from_logits_t>;
+  return nn::objective<float, std::int32_t, one, Loss, Metrics...>::names();
+}
+/// an accuracy under the name of the loss
+struct called_loss : nn::SparseCategoricalAccuracy {
+  static constexpr char const* name = "loss";
+};
+struct called_as_second : nn::SparseCategoricalAccuracy {
+  static constexpr char const* name = "sparse_categorical_accuracy_1";
+};
+}  // namespace
+
+TEST_CASE("metrics of one name are told apart by numbers") {
+  using Names = std::vector<std::string>;
+  using First = nn::SparseCategoricalAccuracy;
+  using Top = nn::SparseTopKCategoricalAccuracy<1>;
+  using Tops = nn::SparseTopKCategoricalAccuracy<3>;
+  std::string const first = "sparse_categorical_accuracy",
+                    top = "sparse_top_k_categorical_accuracy";
+  CHECK(names_with<>() == Names{"loss"});
+  CHECK(names_with<First, Top>() == Names{"loss", first, top});
+  CHECK(names_with<Top, First, Tops, Top>() == Names{"loss", top, first, top + "_1", top + "_2"});
+  CHECK(names_with<called_loss>() == Names{"loss", "loss_1"});
+  CHECK(names_with<First, First, called_as_second>() ==
+        Names{"loss", first, first + "_1", first + "_1_1"});
+}
+
 TEST_CASE("what does not fit is said") {
   using Rows = rows_over<one>;
   using Loss = nn::SparseCategoricalCrossentropy<nn::from_logits_t>;

@@ -477,6 +477,19 @@ TEST_CASE(
   look(rows_in_order().distribute<Mirrored<CpuDevice>>());
 }
 
+TEST_CASE("the values of two metrics of one name are logged beside one another") {
+  Tensor<double, Dextents<2>> const x{{1}, {2}, {3}, {4}}, y{{1}, {1}, {0}, {1}};
+  auto trainer = nn::compile<CpuDevice, double>(nn::Sequential{nn::Input<1>{}, nn::Dense<1>{}},
+                                                nn::SGD{0.}, nn::MeanSquaredError{},
+                                                nn::BinaryAccuracy{-1e9}, nn::BinaryAccuracy{1e9});
+  auto const h = trainer.fit(x, y, {.validation = {x, y}, .verbose = 0});
+  for (std::string const of : {"", "val_"}) {  // all are above the one threshold, none the other
+    CHECK(h[of + "binary_accuracy"] == std::vector<double>{0.75});
+    CHECK(h[of + "binary_accuracy_1"] == std::vector<double>{0.25});
+  }
+  CHECK(h.epochs[0].names.size() == 6);
+}
+
 TEST_CASE("a dataset without an end is read for as many steps as are said, and otherwise refused") {
   Tensor<double, Dextents<2>> const x{{1}, {2}, {3}}, y{{1}, {2}, {3}};
   auto trainer = nn::compile<CpuDevice, double>(nn::Sequential{nn::Input<1>{}, nn::Dense<1>{}},

@@ -200,6 +200,20 @@ auto score_op<Loss, By, Apart, Metrics...>::team(call_context const& here, tile<
 
 }  // namespace LOCUS_MODE
 
+/// means: the names, each of them once: where a name is there already, "_1", "_2", ... behind it
+[[gnu::cold]] inline std::vector<std::string> made_different(std::vector<std::string> names) {
+  auto const is_before = [&](std::string const& name, std::size_t end) {
+    for (std::size_t k = 0; k < end; ++k)
+      if (names[k] == name) return true;
+    return false;
+  };
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    std::string const given = names[k];
+    for (int n = 1; is_before(names[k], k); ++n) names[k] = given + "_" + std::to_string(n);
+  }
+  return names;
+}
+
 }  // namespace detail
 
 /// means: the sums of a loss and of metrics over batches, and the gradient of each batch's loss
@@ -267,7 +281,11 @@ class objective {
     for (double& v : r) v /= double(rows_);
     return r;
   }
-  static std::vector<std::string> names() { return {"loss", Metrics::name...}; }
+  /// means: "loss" and the metrics, of which a second one of a name has "_1" behind it, and so on
+  /// after: Keras' names of metrics
+  static std::vector<std::string> names() {
+    return detail::made_different({"loss", Metrics::name...});
+  }
   /// units: rows since the last reset
   std::int64_t rows() const { return rows_; }
   void reset() {
