@@ -18,8 +18,10 @@
 
 #include <locus/data/dataset.hpp>
 #include <locus/locus.hpp>
+#include <locus/nn/layers/batch_norm.hpp>
 #include <locus/nn/layers/conv.hpp>
 #include <locus/nn/layers/embedding.hpp>
+#include <locus/nn/layers/frozen.hpp>
 #include <locus/nn/layers/residual.hpp>
 #include <locus/nn/layers/shared.hpp>
 #include <locus/nn/train/callbacks.hpp>
@@ -360,6 +362,76 @@ TEST_CASE("a loss that is NaN stops with its step and the layer") {
   d.x.data()[5] = INFINITY;
   CHECK(message_of<nn::not_finite>(run).find("the batch itself holds NaN or infinity") !=
         std::string::npos);
+}
+
+namespace {
+/// means: the text of a fit with stop_on_nan, which leaves all weights as they are
+template <class Trainer, class... Data>
+std::string stopped_by(Trainer& trainer, Data const&... data) {
+  auto const values = [&] {
+    std::vector<std::vector<double>> all;
+    for (nn::stored const& w : trainer.weights()) {
+      all.emplace_back(std::size_t(w.extents.size()));
+      nn::read_values(w, all.back().data());
+    }
+    return all;
+  };
+  auto const before = values();
+  std::string const text = message_of<nn::not_finite>(
+      [&] { trainer.fit(data..., {.verbose = 0, .stop_on_nan = true}); });
+  CHECK(values() == before);
+  return text;
+}
+}  // namespace
+
+TEST_CASE("a step in front of which a fit stops moves no statistics") {
+  auto const look = [](auto norm) {
+    Tensor<double, Dextents<2>> const x(uniform<double>(Dextents<2>(10, 3), seed{1})),
+        y(uniform<double>(Dextents<2>(10, 1), seed{2}));
+    auto trainer = nn::compile<Gpus, double>(
+        nn::Sequential{nn::Input<3>{}, nn::Dense<3>{}, nn::Residual{nn::Dense<3>{}, norm},
+                       nn::frozen(nn::BatchNorm{}), nn::Dense<1>{}},
+        nn::SGD{0.01}, nn::MeanSquaredError{});
+    trainer.fit(x, y, {.verbose = 0, .stop_on_nan = true});
+    std::array<double, 3> means{};
+    nn::read_values(trainer.weights("batch_normalization/moving_mean"), means.data());
+    CHECK(means[0] != 0);  // a step that is made moves them
+    auto const loss = trainer.evaluate(x, y)["loss"];
+    Tensor<double, Dextents<2>> bad = x;
+    bad.data()[4] = NAN;
+    CHECK(stopped_by(trainer, bad, y).find("the batch itself holds NaN") != std::string::npos);
+    for (std::int64_t i = 0; i < bad.size(); ++i) bad.data()[i] = i % 2 ? 1e308 : -1e308;
+    std::string const text = stopped_by(trainer, bad, y);
+    CHECK(text.find("the first layer that makes NaN or infinity is '") != std::string::npos);
+    CHECK(text.find("whose weights are finite") != std::string::npos);
+    CHECK(trainer.evaluate(x, y)["loss"] == loss);
+  };
+  look(nn::BatchNorm{});
+  look(nn::BatchNorm<nn::cross_replica>{});
+  testing::simulated_gpus const two{2};
+  look(nn::BatchNorm{});
+}
+
+TEST_CASE("targets and weights that are no numbers are named") {
+  Tensor<double, Dextents<2>> const x{{1}, {2}, {3}}, y{{1}, {2}, {3}};
+  Tensor<double, Dextents<1>> rows{1, 1, 1};
+  auto trainer = nn::compile<Gpus, double>(nn::Sequential{nn::Input<1>{}, nn::Dense<1>{}},
+                                           nn::SGD{}, nn::MeanSquaredError{});
+  auto bad = y;
+  bad(1, 0) = INFINITY;
+  CHECK(
+      stopped_by(trainer, x, bad)
+          .ends_with(": the targets of the batch hold NaN or infinity; look at the data, or write "
+                     ".require_finite() behind the dataset"));
+  rows(2) = NAN;
+  CHECK(stopped_by(trainer, x, y, rows)
+            .find(": the weights of its losses hold NaN or infinity; look at the data") !=
+        std::string::npos);
+  bad(1, 0) = 1e300;
+  CHECK(stopped_by(trainer, x, bad)
+            .ends_with(": all layers, targets and weights are finite, so it is the loss: a label "
+                       "that is no class, "
+                       "a logarithm of 0, or a number that is too large"));
 }
 
 TEST_CASE("callbacks hear of epochs and steps, stop a training, and set its learning rate") {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The origin of a NaN: the batch, a weight, a layer, or the loss.
 #pragma once
-#include <string>  // string
-#include <vector>  // vector
+#include <string>       // string
+#include <string_view>  // string_view
+#include <vector>       // vector
 
 #include <locus/core/error.hpp>                  // error
 #include <locus/core/macros.hpp>                 // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
@@ -39,8 +40,9 @@ struct finite_watch : pass_watch {
   }
 };
 
+/// bad_part: the part of the batch with NaN or infinity and its verb, or nothing
 [[noreturn]] LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch,
-                                             bool in_batch, std::string const& layer,
+                                             std::string_view bad_part, std::string const& layer,
                                              std::vector<stored> const& weights);
 
 }  // namespace detail

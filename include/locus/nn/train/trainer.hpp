@@ -343,7 +343,7 @@ class Trainer final : public training {
     bool shuffle = true;           // of arrays
     std::uint64_t seed = 1;        // of the order of rows, and of dropout
     weighting weights = weighting::global_batch;
-    bool stop_on_nan = false;  // throws not_finite; the host waits in each step
+    bool stop_on_nan = false;  // throws not_finite before the step changes anything; the host waits
   };
 
   /// means: steps of the optimizer over the batches of a dataset, one pass after another
@@ -658,11 +658,12 @@ class Trainer final : public training {
     auto const targets = targets_of(y);
     auto& state = network_->state();
     pass const p{true, static_cast<std::uint64_t>(updater_.batches()), seed_, story, takes_logits_};
+    auto const before = look ? untrained_values() : untrained();
     auto out = state.forward(x, kept_, p);
     auto dy = slope_of(train_, out, targets, w...);
     if constexpr (network_type::state_type::regularizes) add_penalties(train_);
     if (story) story->end_part("loss and metrics");
-    if (look) look_at_loss(x, p);
+    if (look) look_at_loss(x, p, before, targets, w...);
     updater_.begin_step();
     // with several replicas, an update would wait for its all-reduce on the queue that runs the
     // next layer's pullback: all updates come after the last pullback
@@ -691,15 +692,45 @@ class Trainer final : public training {
     s.rank = rank;
     return detail::zero_array<label, rank>(s);
   }
-  template <class X>
-  [[gnu::cold]] void look_at_loss(X const& x, pass p) {
+  /// weights that no optimizer changes, and that a forward pass may: moving statistics
+  using untrained = std::vector<typename parameter_type::tensor>;
+  template <class F>
+  void for_each_untrained(F&& f) {
+    network_->state().visit([&f](layer_label const&, auto& s) {
+      if constexpr (!requires { s.predicts; })  // a frozen layer changes none
+        s.for_each_parameter([&f](parameter_type& p) {
+          if (!p.trainable) f(p.value);
+        });
+    });
+  }
+  untrained untrained_values() {
+    untrained all;
+    for_each_untrained([&all](auto const& value) { all.push_back(value); });
+    return all;
+  }
+  void set_untrained(untrained const& to) {
+    std::size_t k = 0;
+    for_each_untrained([&](auto& value) {
+      locus::internal::move_block(*to[k++].block.get(), *value.block.get());
+    });
+  }
+  template <class X, class Y, class... W>
+  [[gnu::cold]] void look_at_loss(X const& x, pass p, untrained const& before, Y const& targets,
+                                  W const&... w) {
     double const loss = train_.read()[0];
     if (loss - loss == 0) return;
+    set_untrained(before);  // the step leaves no trace
     detail::finite_watch watch;
     p.watch = &watch;
     static_cast<void>(network_->state().forward(x, kept_, p));
-    detail::refuse_loss(updater_.iterations(), epoch_, batch_,
-                        detail::is_not_finite(*x.block.get()), watch.first, network_->weights());
+    set_untrained(before);
+    std::string_view const bad =
+        detail::is_not_finite(*x.block.get())            ? "the batch itself holds"
+        : detail::is_not_finite(*targets.block.get())    ? "the targets of the batch hold"
+        : (detail::is_not_finite(*w.block.get()) || ...) ? "the weights of its losses hold"
+                                                         : "";
+    detail::refuse_loss(updater_.iterations(), epoch_, batch_, bad, watch.first,
+                        network_->weights());
   }
   template <class X, class Y, class... W>
   void test_step(X const& examples, Y const& y, W const&... w) {

@@ -18,16 +18,18 @@ LOCUS_FUNCTION bool is_not_finite(tensor_block const& b) {
                                 : has_no_number<double>(data, b.extents.size());
 }
 
-LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch, bool in_batch,
-                                std::string const& layer, std::vector<stored> const& weights) {
+LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch,
+                                std::string_view bad_part, std::string const& layer,
+                                std::vector<stored> const& weights) {
   message text;
   text << "locus: the loss is no finite number in step " << step << " (epoch " << epoch + 1
        << ", batch " << batch + 1 << "): ";
   std::string_view bad_weight;
   for (stored const& w : weights)
     if (bad_weight.empty() && is_not_finite(*w.block)) bad_weight = w.name;
-  if (in_batch)
-    text << "the batch itself holds NaN or infinity; look at the data, or write "
+  if (!bad_part.empty())
+    text << bad_part
+         << " NaN or infinity; look at the data, or write "
             ".require_finite() behind the dataset";
   else if (!layer.empty()) {
     text << "the first layer that makes NaN or infinity is '" << std::string_view(layer) << "'";
@@ -36,8 +38,9 @@ LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch
     else
       text << ", whose weights are finite; scale the data or lower the learning rate";
   } else
-    text << "all layers are finite, so it is the loss: a label that is no class, or a logarithm of "
-            "0";
+    text << "all layers, targets and weights are finite, so it is the loss: a label that is no "
+            "class, "
+            "a logarithm of 0, or a number that is too large";
   throw not_finite(text);
 }
 
