@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // into, plan, run: named assignments, and several assignments as one plan.
 #pragma once
+#include <type_traits>  // conditional
+
 #include <locus/ops/views.hpp>      // is_at_op
 #include <locus/tensor/parts.hpp>   // view_destination, window_destination
 #include <locus/tensor/tensor.hpp>  // Tensor
@@ -56,7 +58,8 @@ inline constexpr bool may_be_written =
 inline namespace LOCUS_MODE {
 
 /// means: the assignment to = e as an object for plan and run; `to` is a Tensor, a view, or a part of
-///        one: slice(x, ...), row_at(x, i)
+///        one: slice(x, ...), row_at(x, i). Its memory and extents are those that it has when the plan
+///        runs; a plan that is kept does not outlive it
 /// fails: at compile time, for another element type or other static extents; at run time:
 ///        shape_error, for other extents
 template <class To, tensor_operand X>
@@ -187,8 +190,12 @@ struct NoAlias {
   using policy = typename To::policy;
   using value_type = typename To::value_type;
   using extents_type = typename To::extents_type;
-  target to;
-  target as_target() const { return to; }
+  std::conditional_t<tensor_owner<To>, detail::tensor_destination<To>, To> to;
+  target as_target() const {
+    target t = to.as_target();
+    t.no_alias = true;
+    return t;
+  }
   template <tensor_operand X, class Mode = mode>
   [[gnu::always_inline]] void operator=(X&& x) const {
     locus::run(into(*this, std::forward<X>(x)), runtime::site_of_operator());
@@ -198,9 +205,10 @@ struct NoAlias {
 /// cost:  saves a comparison of addresses for each leaf
 template <destination To>
 auto no_alias(To& to) {
-  target t = to.as_target();
-  t.no_alias = true;
-  return NoAlias<To>{t};
+  if constexpr (tensor_owner<To>)
+    return NoAlias<To>{{&to}};
+  else
+    return NoAlias<To>{to};
 }
 
 /// means: a compile-time guarantee of no copy between devices     fails: at compile time

@@ -347,6 +347,31 @@ TEST_CASE("m = transpose(m), and what else reads the left side elsewhere") {
     check(CpuDevice{}), check(Gpu{});
   });
 }
+TEST_CASE("a plan with no_alias writes the memory that its destination has when the plan runs") {
+  using Vector = Tensor<float, Dextents<1>>;
+  Vector const x{1, 2};
+  Vector y{0, 0}, z{9, 9};
+  auto const step = plan(into(no_alias(y), x * 2.f));
+  swap(y, z);
+  run(step);
+  CHECK(equal(y, x * 2.f));
+  CHECK(equal(z, Vector{0, 0}));
+  y = Vector{1, 2, 3};
+  CHECK_THROWS_AS(run(step), shape_error);
+  auto&& later = no_alias(z);
+  z.resize(3);
+  Vector const other(full<float>(dextents<1>(2), 7.f));
+  later = full<float>(dextents<1>(3), 1.f);
+  CHECK(equal(z, Vector{1, 1, 1}));
+  CHECK(equal(other, Vector{7, 7}));
+  float memory[2] = {};
+  auto const of_view = [&] {
+    auto v = view<CpuDevice>(memory, dextents<1>(2));
+    return plan(into(no_alias(v), x));
+  }();
+  run(of_view);  // a view is copied into the plan
+  CHECK(memory[1] == 2);
+}
 TEST_CASE("let and named compute once what several readers share") {
   on_backends([] {
     Tensor<float, Extents<3>> const x{1, 2, 3};
