@@ -2,7 +2,7 @@
 // Stable sorts of keys as unsigned numbers on the host, digit by digit; alone, or with what they carry.
 #pragma once
 #include <algorithm>  // copy, count_if, merge
-#include <cstdint>    // uint32_t
+#include <cstdint>    // int64_t, uint32_t
 
 #include <locus/core/macros.hpp>      // LOCUS_MODE
 #include <locus/runtime/caches.hpp>   // last_level_cache
@@ -129,10 +129,10 @@ template <class Item, class PartOf>
 }
 
 /// means: sorts a by its keys, into b if to_b; equal keys keep their order
-/// shape: b: room for n; what it holds is lost
+/// shape: b: room for n; what it holds is lost; Counted: the most items that sort_from_lowest counts
 /// cost:  what does not fit in a cache is cut into up to 1024 parts by the highest bits in which keys
 ///        differ; parts that fit are sorted from their lowest digit
-template <class Item>
+template <std::int64_t Counted = UINT32_MAX, class Item>
 void sort_by_digits(Item* a, Item* b, std::int64_t n, bool to_b = false) {
   using key = key_of_item<Item>;
   constexpr std::int64_t fits = 128 * 1024 / std::int64_t(sizeof(Item));
@@ -148,8 +148,9 @@ void sort_by_digits(Item* a, Item* b, std::int64_t n, bool to_b = false) {
   for (std::int64_t i = 0; i < n; ++i) differ |= static_cast<key>(key_in(a[i]) ^ key_in(a[0]));
   int bits = 0;
   while (bits < 8 * int(sizeof(key)) && (differ >> bits) != 0) ++bits;
+  if (bits == 0) return deliver(false);  // all keys are equal: no digit makes parts of them
   if (n < 4096) return deliver(sort_from_lowest<8>(a, b, n, bits));
-  if (n <= fits || (bits <= 11 && n <= UINT32_MAX))
+  if (n <= fits || (bits <= 11 && n <= Counted))
     return deliver(sort_from_lowest<11>(a, b, n, bits));
   int split = 4;
   while (split < 10 && n >> split > 8192) ++split;
@@ -175,7 +176,7 @@ void sort_by_digits(Item* a, Item* b, std::int64_t n, bool to_b = false) {
     }
   for (int k = 0; k < parts; ++k) {  // now at[k] is where part k ends
     std::int64_t const begin = k > 0 ? at[k - 1] : 0;
-    sort_by_digits(b + begin, a + begin, at[k] - begin, !to_b);
+    sort_by_digits<Counted>(b + begin, a + begin, at[k] - begin, !to_b);
   }
 }
 

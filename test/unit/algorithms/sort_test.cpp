@@ -260,6 +260,28 @@ TEST_CASE("a radix sort is std::stable_sort, whatever the bits in which keys dif
       }
 }
 
+TEST_CASE("a radix sort ends where more keys are alike than a 32-bit number counts") {
+  using item = algorithms::host::keyed<std::uint8_t, std::int64_t>;
+  for (int const values : {1, 2, 256})
+    for (bool const to_b : {false, true}) {
+      CAPTURE(values);
+      CAPTURE(to_b);
+      std::vector<item> a(20000), b(a);
+      for (std::size_t i = 0; i < a.size(); ++i)
+        a[i] = {static_cast<std::uint8_t>(values == 1 ? 3 : int(i * 7) % values), std::int64_t(i)};
+      auto want = a;
+      std::stable_sort(want.begin(), want.end(),
+                       [](item const& x, item const& y) { return x.key < y.key; });
+      algorithms::host::sort_by_digits<50>(a.data(), b.data(), std::int64_t(a.size()), to_b);
+      auto const& found = to_b ? b : a;
+      bool const right =
+          std::equal(found.begin(), found.end(), want.begin(), [](item const& x, item const& y) {
+            return x.key == y.key && x.value == y.value;
+          });
+      CHECK(right);
+    }
+}
+
 namespace {
 
 /// parts moved past the caches are those of a plain loop, wherever b begins in a line
