@@ -7,6 +7,7 @@
 #include <locus/algorithms/moves_op.hpp>  // move_op, pad_op, diagonal_op
 #include <locus/core/error.hpp>           // shape_error
 #include <locus/core/macros.hpp>          // LOCUS_MODE
+#include <locus/expr/operand.hpp>         // tensor_operand, number, number_fits_v, checked_number
 #include <locus/ops/call.hpp>             // call
 
 namespace locus {
@@ -33,18 +34,23 @@ constexpr auto moved(X&& x, std::int64_t by) {
 
 inline namespace LOCUS_MODE {
 
-template <int Axis, std::int64_t Before, std::int64_t After, class X, class T>
-constexpr auto padded(X&& x, std::int64_t before, std::int64_t after, T value) {
+template <int Axis, std::int64_t Before, std::int64_t After, class X, class N>
+constexpr auto padded(X&& x, std::int64_t before, std::int64_t after, N value) {
   using E = expression_of_t<X>;
   constexpr int rank = E::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   constexpr bool has_axis = axis >= 0 && axis < rank;
   static_assert(has_axis,
                 "locus: pad names an axis that its operand does not have; axes count from "
                 "0, or from -1 backwards");
-  if constexpr (has_axis) {
+  using element = typename E::value_type;
+  constexpr bool has_number = number_fits_v<N, element>;
+  static_assert(has_number,
+                "locus: pad adds a number of the elements' kind; write cast, or a number of that "
+                "type");
+  if constexpr (has_axis && has_number) {
     if (before < 0 || after < 0) refuse_margin(before < 0 ? before : after);
-    return call(pad_op<typename E::value_type, axis, Before, After>{before, after, value},
-                std::forward<X>(x));
+    auto const added = internal::checked_number<element>(value);
+    return call(pad_op<element, axis, Before, After>{before, after, added}, std::forward<X>(x));
   }
 }
 
@@ -75,16 +81,16 @@ constexpr auto flip(X&& x) {
 ///        value; pad<0, 1, 1>(x) for numbers that the compiler knows
 /// shape: that of x, with `before + after` elements more along Axis; static with pad<0, 1, 1>(x)
 /// device, cost: as roll; several axes are several steps
-/// fails: at compile time, for an axis outside the rank, or pieces along it; shape_error for numbers
-///        below 0
+/// fails: at compile time, for an axis outside the rank, pieces along it, or a value of another kind;
+///        shape_error for numbers below 0, and for a value that the element type cannot hold
 /// after: NumPy's pad of constants; its other modes are concatenate of slices, roll and flip
-template <int Axis, tensor_operand X>
-constexpr auto pad(X&& x, std::int64_t before, std::int64_t after,
-                   element_of_t<X> value = element_of_t<X>(0)) {
+template <int Axis, tensor_operand X, number N = element_of_t<X>>
+constexpr auto pad(X&& x, std::int64_t before, std::int64_t after, N value = N(0)) {
   return algorithms::padded<Axis, dyn, dyn>(std::forward<X>(x), before, after, value);
 }
-template <int Axis, std::int64_t Before, std::int64_t After, tensor_operand X>
-constexpr auto pad(X&& x, element_of_t<X> value = element_of_t<X>(0)) {
+template <int Axis, std::int64_t Before, std::int64_t After, tensor_operand X,
+          number N = element_of_t<X>>
+constexpr auto pad(X&& x, N value = N(0)) {
   static_assert(Before >= 0 && After >= 0,
                 "locus: pad adds a negative number of elements; write slice<0, 1, -1>(x) to leave "
                 "elements out");

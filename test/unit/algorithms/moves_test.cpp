@@ -88,9 +88,25 @@ TEST_CASE("static extents stay static; each is one step; widths below 0 are refu
   static_assert(decltype(diagonal<1>(x))::pattern == shape{1, {3}});
   static_assert(plan_of<decltype(pad<1, 1, 2>(x))>.launches() == 1);
   static_assert(plan_of<decltype(roll<0>(x * 2.f, 1))>.launches() == 2);
-  CHECK_THROWS_WITH_AS(pad<0>(x, 1, -1),
+  CHECK_THROWS_WITH_AS((void)pad<0>(x, 1, -1),
                        "locus: pad adds -1 elements to an end of an axis; give numbers from 0 on",
                        shape_error);
+}
+TEST_CASE("a value that no element can hold is refused") {
+  Tensor<std::int8_t, Dextents<1>> const small(2);
+  CHECK_THROWS_WITH_AS(
+      (void)pad<0>(small, 1, 1, 300),
+      "locus: the number 300 does not fit into int8 elements; cast the tensor to a "
+      "wider type",
+      shape_error);
+  Tensor<std::uint8_t, Extents<2>> const unsigned_numbers;
+  CHECK_THROWS_AS((void)(pad<0, 1, 1>(unsigned_numbers, -1)), shape_error);
+  Tensor<half, Extents<2>> const halves{1, 2};
+  CHECK(values_in(pad<0, 1, 0>(halves, 0.5)) == std::vector<double>{0.5, 1, 2});
+  CHECK(values_in(pad<0, 0, 1>(halves, half(3))) == std::vector<double>{1, 2, 3});
+  Tensor<bool, Extents<1>> const flag{false};
+  CHECK(values_in(pad<0>(flag, 1, 0, true)) == std::vector<double>{1, 0});
+  CHECK(values_in(pad<0>(flag, 1, 0)) == std::vector<double>{0, 0});
 }
 TEST_CASE("gradients of roll, flip, pad and diagonal") {
   auto x = rows::random<double>(Dextents<2>(3, 4), 7);
