@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>  // int64_t
 
-#include <locus/algorithms/scan_op.hpp>  // host::scan_lines, cards::scan_lines
+#include <locus/algorithms/scan_op.hpp>  // host::scan_lines, host::fold_chunks, cards::scan_lines
 #include <locus/core/macros.hpp>         // LOCUS_HOST_DEVICE
 #include <locus/expr/operation.hpp>      // operation_of
 #include <locus/ops/call.hpp>            // call_rule, call_cut, tile
@@ -64,16 +64,7 @@ void reduce_lines(T const* x, std::int64_t outer, std::int64_t n, std::int64_t i
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
   workspace<total> const memory(outer * chunks * inner);
   total* const totals = memory.data();
-  parallel_for(static_cast<int>(outer * chunks),
-               threads_worth(static_cast<float>(outer * n * inner)), [&](int task) {
-                 std::int64_t const o = task / chunks, first = task % chunks * chunk,
-                                    end = first + chunk < n ? first + chunk : n;
-                 total* const t = totals + task * inner;
-                 for (std::int64_t c = 0; c < inner; ++c) t[c] = fold.identity();
-                 for (std::int64_t j = first; j < end; ++j)
-                   for (std::int64_t c = 0; c < inner; ++c)
-                     t[c] = fold.combine(t[c], fold.widen(x[(o * n + j) * inner + c]));
-               });
+  fold_chunks(x, totals, outer, n, inner, fold);
   for (std::int64_t i = 0; i < outer * inner; ++i) {
     total t = start;
     for (std::int64_t k = 0; k < chunks; ++k)

@@ -2,7 +2,7 @@
 // Blocks of lines as tasks of the threads: lines may be more than tasks can be, and short.
 #pragma once
 #include <locus/core/macros.hpp>      // LOCUS_MODE
-#include <locus/runtime/threads.hpp>  // parallel_for
+#include <locus/runtime/threads.hpp>  // parallel_ranges
 
 namespace locus::algorithms::host {
 inline namespace LOCUS_MODE {
@@ -13,13 +13,7 @@ inline namespace LOCUS_MODE {
 ///        the most
 template <class Body>
 void for_blocks_of_lines(std::int64_t lines, std::int64_t n, int threads, Body const& body) {
-  std::int64_t const least = n < 4096 ? 4096 / (n > 0 ? n : 1) : 1,
-                     even = (lines + 64 * threads - 1) / (64 * threads),
-                     block = least < even ? even : least, blocks = (lines + block - 1) / block;
-  parallel_for(static_cast<int>(blocks), threads, [&](int task) {
-    std::int64_t const first = task * block, end = first + block < lines ? first + block : lines;
-    body(first, end);
-  });
+  parallel_ranges(lines, n < 4096 ? 4096 / (n > 0 ? n : 1) : 1, threads, body);
 }
 
 }  // namespace LOCUS_MODE

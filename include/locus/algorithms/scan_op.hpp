@@ -169,6 +169,30 @@ void scan_lines(T const* x, typename Fold::result* r, std::int64_t outer, std::i
   });
 }
 
+/// means: totals[o, k, c] = the fold of x[o, j, c] over the j of chunk k
+/// shape: x (outer, n, inner), totals (outer, chunks, inner); chunks of all lines may be more than an int
+///        counts
+template <class Fold, class T>
+void fold_chunks(T const* x, typename Fold::total* totals, std::int64_t outer, std::int64_t n,
+                 std::int64_t inner, Fold const& fold = {}) {
+  std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk,
+                     length = n < chunk ? n : chunk;
+  auto const fold_chunk = [&](std::int64_t number) {
+    std::int64_t const o = number / chunks, first = number % chunks * chunk,
+                       end = first + chunk < n ? first + chunk : n;
+    typename Fold::total* const t = totals + number * inner;
+    for (std::int64_t c = 0; c < inner; ++c) t[c] = fold.identity();
+    for (std::int64_t j = first; j < end; ++j)
+      for (std::int64_t c = 0; c < inner; ++c)
+        t[c] = fold.combine(t[c], fold.widen(x[(o * n + j) * inner + c]));
+  };
+  int const threads = threads_worth(static_cast<float>(outer * n * inner));
+  for_blocks_of_lines(outer * chunks, length * inner, threads,
+                      [&](std::int64_t first, std::int64_t end) {
+                        for (; first < end; ++first) fold_chunk(first);
+                      });
+}
+
 /// means: r[o, row, c] = the fold of x[o, 0 ... n - 1, c], 0 in the other rows
 /// shape: x (outer, n, inner), r (outer, rows, inner)
 template <class Fold, class T>
@@ -178,16 +202,7 @@ void fold_lines(T const* x, typename Fold::total* r, std::int64_t outer, std::in
   std::int64_t const chunk = scan_chunk(n), chunks = (n + chunk - 1) / chunk;
   workspace<total> const memory(outer * chunks * inner);
   total* const totals = memory.data();
-  int const threads = threads_worth(static_cast<float>(outer * n * inner));
-  parallel_for(static_cast<int>(outer * chunks), threads, [&](int task) {
-    std::int64_t const o = task / chunks, first = task % chunks * chunk,
-                       end = first + chunk < n ? first + chunk : n;
-    total* const t = totals + task * inner;
-    for (std::int64_t c = 0; c < inner; ++c) t[c] = Fold::identity();
-    for (std::int64_t j = first; j < end; ++j)
-      for (std::int64_t c = 0; c < inner; ++c)
-        t[c] = Fold::combine(t[c], Fold::widen(x[(o * n + j) * inner + c]));
-  });
+  fold_chunks<Fold>(x, totals, outer, n, inner);
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t k = 0; k < rows; ++k)
       for (std::int64_t c = 0; c < inner; ++c) {

@@ -6,6 +6,7 @@
 #include <type_traits>  // conditional
 
 #include <locus/algorithms/around_axis.hpp>     // around_axis
+#include <locus/algorithms/line_blocks.hpp>     // for_blocks_of_lines
 #include <locus/algorithms/segment_result.hpp>  // segment_result
 #include <locus/algorithms/workspace.hpp>       // workspace
 #include <locus/core/error.hpp>                 // shape_error
@@ -87,7 +88,7 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
   workspace<total> const memory(parts > 1 ? 2 * all : all);
   total* const totals = memory.data();
   auto const work = static_cast<float>(outer * n * inner + all);
-  parallel_for(static_cast<int>(tasks), threads_worth(work * 1.5f), [&](int task) {
+  auto const fold_columns = [&](std::int64_t task) {
     std::int64_t const o = task / groups, first = task % groups * most,
                        width = inner - first < most ? inner - first : most;
     T const* const from = x + o * n * inner + first;
@@ -127,7 +128,12 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
       for (std::int64_t w = 0; w < width; ++w)
         r[begin + s * inner + w] =
             static_cast<segment_result<R, T>>(fold::finish(to[s * inner + w], -1));
-  });
+  };
+  std::int64_t const numbers = (n + segments) * (inner < most ? inner : most);  // of a task
+  for_blocks_of_lines(tasks, numbers, threads_worth(work * 1.5f),
+                      [&](std::int64_t first, std::int64_t end) {
+                        for (; first < end; ++first) fold_columns(first);
+                      });
 }
 
 /// means: r[o, s, c] = the fold of x[o, j, c] over the j with ids[j] == s, in rising order of j

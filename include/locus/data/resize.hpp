@@ -57,7 +57,7 @@ void resize_bilinear(resized_t<T>* to, T const* from, std::int64_t images, std::
   int const threads = all * to_columns * channels < (1 << 16) ? 1 : thread_count();
   std::int64_t const lines = to_rows < 32 ? to_rows : 32, parts = (to_rows + lines - 1) / lines;
   if (all == 0) return;
-  parallel_for(static_cast<int>(images * parts), threads, [&](int task) {
+  parallel_for(images * parts, threads, [&](std::int64_t task) {
     std::int64_t const n = task / parts, first = task % parts * lines;
     std::int64_t const end = first + lines < to_rows ? first + lines : to_rows;
     for (std::int64_t y = first; y < end; ++y) {

@@ -91,7 +91,7 @@ struct cholesky_gradient_op {
   template <class T>
   void host(call_context const&, tile<T> s, tile<T const> g, tile<T const> l) const {
     std::int64_t const n = l.extent[Rank - 1], all = Rank == 3 ? l.extent[0] : 1;
-    host::for_each_matrix(all, 2. * double(n * n * n), [&](int k) {
+    host::for_each_matrix(all, 2. * double(n * n * n), [&](std::int64_t k) {
       host::cholesky_gradient(n, g.data + k * n * n, l.data + k * n * n, s.data + k * n * n);
     });
   }
@@ -143,7 +143,7 @@ struct cholesky_op {
   template <class T>
   static void factor(tile<T> l, std::int32_t* info, tile<T const> a) {
     std::int64_t const n = a.extent[Rank - 1], all = Rank == 3 ? a.extent[0] : 1;
-    host::for_each_matrix(all, double(n * n * n) / 3, [&](int k) {
+    host::for_each_matrix(all, double(n * n * n) / 3, [&](std::int64_t k) {
       int const ended = host::cholesky_of(n, a.data + k * n * n, l.data + k * n * n);
       if (info) info[k] = ended;
     });

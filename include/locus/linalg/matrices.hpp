@@ -98,8 +98,7 @@ struct workspace : locus::host::workspace<T> {
 /// units: operations of one matrix
 template <class F>
 void for_each_matrix(std::int64_t matrices, double operations, F const& f) {
-  parallel_for(static_cast<int>(matrices),
-               threads_worth(static_cast<float>(double(matrices) * operations / 4)), f);
+  parallel_for(matrices, threads_worth(static_cast<float>(double(matrices) * operations / 4)), f);
 }
 /// means: what a matrix without a result is filled with
 template <class T>

@@ -135,7 +135,7 @@ struct solve_op {
   template <class T>
   static void solve_all(tile<T> x, std::int32_t* info, tile<T const> a) {
     std::int64_t const n = a.extent[Rank - 1];
-    for_all(info, a, n, [&](int k, T const* matrix) {
+    for_all(info, a, n, [&](std::int64_t k, T const* matrix) {
       auto const one = [](std::int64_t i, std::int64_t j) { return i == j ? T(1) : T(0); };
       return host::solution_of(n, n, matrix, one, x.data + k * n * n);
     });
@@ -143,7 +143,7 @@ struct solve_op {
   template <class T>
   static void solve_all(tile<T> x, std::int32_t* info, tile<T const> a, tile<T const> b) {
     std::int64_t const n = a.extent[Rank - 1], m = Columns == 1 ? 1 : b.extent[Rank - 1];
-    for_all(info, a, m, [&](int k, T const* matrix) {
+    for_all(info, a, m, [&](std::int64_t k, T const* matrix) {
       T const* const from = b.data + k * n * m;
       auto const right = [=](std::int64_t i, std::int64_t j) { return from[i * m + j]; };
       return host::solution_of(n, m, matrix, right, x.data + k * n * m);
@@ -152,7 +152,7 @@ struct solve_op {
   template <class T, class F>
   static void for_all(std::int32_t* info, tile<T const> a, std::int64_t m, F const& f) {
     std::int64_t const n = a.extent[Rank - 1], all = Rank == 3 ? a.extent[0] : 1;
-    host::for_each_matrix(all, double(n * n) * double(n + 2 * m), [&](int k) {
+    host::for_each_matrix(all, double(n * n) * double(n + 2 * m), [&](std::int64_t k) {
       int const ended = f(k, a.data + k * n * n);
       if (info) info[k] = ended;
     });

@@ -2,6 +2,7 @@
 // The threads of host loops: those of locus' pool; OpenMP's on request (LOCUS_THREADS=openmp). A
 // loop inside a parallel region of the program runs on the calling thread alone.
 #pragma once
+#include <cstdint>    // int64_t
 #include <cstdlib>    // strtol
 #include <exception>  // rethrow_exception
 
@@ -151,6 +152,25 @@ void parallel_for(int tasks, int threads, Body const& body) {
     return;
   }
   if (job.failure) std::rethrow_exception(job.failure);
+}
+/// means: body(first, end) for ranges that hold the tasks 0 ... tasks - 1, each task once; tasks may be
+///        more than an int counts
+/// cost:  a range has `least` tasks or more, where they are enough; 64 ranges a thread are the most
+template <class Body>
+void parallel_ranges(std::int64_t tasks, std::int64_t least, int threads, Body const& body) {
+  std::int64_t const most = 64 * std::int64_t(threads > 1 ? threads : 1),
+                     even = (tasks + most - 1) / most, each = least < even ? even : least;
+  parallel_for(static_cast<int>((tasks + each - 1) / each), threads, [&](int range) {
+    std::int64_t const first = range * each;
+    body(first, first + each < tasks ? first + each : tasks);
+  });
+}
+/// means: as above, for tasks that may be more than an int counts
+template <class Body>
+void parallel_for(std::int64_t tasks, int threads, Body const& body) {
+  parallel_ranges(tasks, 1, threads, [&](std::int64_t first, std::int64_t end) {
+    for (; first < end; ++first) body(first);
+  });
 }
 
 }  // namespace LOCUS_MODE

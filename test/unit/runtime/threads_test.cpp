@@ -35,6 +35,29 @@ TEST_CASE("a parallel loop runs each task once, whatever the numbers") {
     }
 }
 
+TEST_CASE("ranges hold each task once, also of more tasks than an int counts") {
+  for (std::int64_t const tasks : {0L, 1L, 7L, 5000L, 3000000000L, 9000000000L})
+    for (std::int64_t const least : {1L, 300L})
+      for (int const threads : {0, 1, 2, 5}) {
+        CAPTURE(tasks);
+        CAPTURE(least);
+        CAPTURE(threads);
+        std::atomic<std::int64_t> count = 0, sum = 0, calls = 0;  // of first + ... + end - 1
+        parallel_ranges(tasks, least, threads, [&](std::int64_t first, std::int64_t end) {
+          if (first >= end) count += tasks + 1;
+          count += end - first, ++calls;
+          sum += (end - first) % 2 == 0 ? (end - first) / 2 * (first + end - 1)
+                                        : (end - first) * ((first + end - 1) / 2);
+        });
+        CHECK(count == tasks);
+        CHECK(sum == (tasks % 2 == 0 ? tasks / 2 * (tasks - 1) : (tasks - 1) / 2 * tasks));
+        CHECK(calls <= 64 * std::max(threads, 1));
+      }
+  std::vector<std::atomic<int>> seen(1000);
+  parallel_for(std::int64_t(1000), 3, [&](std::int64_t i) { ++seen[static_cast<std::size_t>(i)]; });
+  for (auto const& n : seen) REQUIRE(n == 1);
+}
+
 TEST_CASE("two threads work at the same time") {
   std::atomic<int> inside = 0;
   std::atomic<bool> met = false;

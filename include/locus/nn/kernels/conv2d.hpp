@@ -101,7 +101,7 @@ void sum_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps const&
   int const threads = ::locus::host::threads_for_product(to.images * h.results * w.results * rows *
                                                          columns * groups);
   std::int64_t const room = largest_source(cut, h, w) * sources_each;
-  parallel_for(static_cast<int>(tasks), threads, [&](int task) {
+  parallel_for(tasks, threads, [&](std::int64_t task) {
     std::int64_t const g = task % groups;
     result_band const b = cut.band(task / groups);
     workspace<T> const memory(room);

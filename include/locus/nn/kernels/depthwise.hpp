@@ -46,8 +46,8 @@ void depthwise_taps(pixels<T> const& to, pixels<T const> const& from, axis_taps 
   std::int64_t const y_room = direct ? 0 : cut.band_columns * padded;
   std::int64_t const all = to.images * h.results * w.results * filters *
                            static_cast<std::int64_t>(h.taps.size() * w.taps.size() + 1);
-  parallel_for(static_cast<int>(to.images * cut.bands_of_image()),
-               ::locus::host::threads_for_product(4 * all), [&](int task) {
+  parallel_for(to.images * cut.bands_of_image(), ::locus::host::threads_for_product(4 * all),
+               [&](std::int64_t task) {
                  result_band const b = cut.band(task);
                  workspace<T> const memory(x_room + y_room);
                  T* const line = memory.data() + x_room;

@@ -86,7 +86,7 @@ void max_pool2d(T* y, Winner* winner, T const* x, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
   std::int64_t const column = g.channels, row = g.w.in * g.channels;
   int const threads = detail::threads_for_numbers(g.output_size() * g.h.size * g.w.size);
-  parallel_for(static_cast<int>(g.images * g.h.out), threads, [&](int line) {
+  parallel_for(g.images * g.h.out, threads, [&](std::int64_t line) {
     std::int64_t const image = line / g.h.out, oh = line % g.h.out;
     detail::tap_range const h = detail::taps_inside(g.h, oh);
     for (std::int64_t ow = 0; ow < g.w.out; ++ow) {
@@ -107,7 +107,7 @@ template <class T, class Winner>
 void max_pool2d_gradient(T* dx, T const* dy, Winner const* winner, pool_geometry const& g) {
   std::int64_t const row = g.w.in * g.channels;
   int const threads = detail::threads_for_numbers(g.input_size() + g.output_size());
-  parallel_for(static_cast<int>(g.images), threads, [&](int image) {
+  parallel_for(g.images, threads, [&](std::int64_t image) {
     T* const to = dx + image * g.h.in * row;
     __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(g.h.in * row));
     std::int64_t from = image * g.h.out * g.w.out * g.channels;
@@ -126,7 +126,7 @@ void average_pool2d(T* y, T const* x, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
   std::int64_t const column = g.channels, row = g.w.in * g.channels;
   int const threads = detail::threads_for_numbers(g.output_size() * g.h.size * g.w.size);
-  parallel_for(static_cast<int>(g.images * g.h.out), threads, [&](int line) {
+  parallel_for(g.images * g.h.out, threads, [&](std::int64_t line) {
     std::int64_t const image = line / g.h.out, oh = line % g.h.out;
     detail::tap_range const h = detail::taps_inside(g.h, oh);
     for (std::int64_t ow = 0; ow < g.w.out; ++ow) {
@@ -153,7 +153,7 @@ void average_pool2d_gradient(T* dx, T const* dy, pool_geometry const& g) {
   constexpr int N = detail::pool_bytes / int(sizeof(T));
   std::int64_t const row = g.w.in * g.channels;
   int const threads = detail::threads_for_numbers(g.input_size() + g.output_size());
-  parallel_for(static_cast<int>(g.images), threads, [&](int image) {
+  parallel_for(g.images, threads, [&](std::int64_t image) {
     T* const to = dx + image * g.h.in * row;
     __builtin_memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(g.h.in * row));
     T const* from = dy + image * g.h.out * g.w.out * g.channels;

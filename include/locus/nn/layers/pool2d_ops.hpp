@@ -237,21 +237,19 @@ struct global_max_gradient_op {
   void host(call_context const&, tile<T> dx, tile<T const> x, tile<T const> y,
             tile<T const> dy) const {
     std::int64_t const pixels = x.extent[1] * x.extent[2], channels = x.extent[3];
-    parallel_for(static_cast<int>(x.extent[0]), host::detail::threads_for_numbers(x.size()),
-                 [&](int image) {
-                   T const* const from = x.data + image * pixels * channels;
-                   T* const to = dx.data + image * pixels * channels;
-                   for (std::int64_t c = 0; c < channels; ++c) {
-                     T const best = y[image * channels + c];
-                     auto wins = [&](T v) { return detail::is_largest(v, best); };
-                     std::int64_t count = 0;
-                     for (std::int64_t p = 0; p < pixels; ++p)
-                       count += wins(from[p * channels + c]);
-                     T const share = dy[image * channels + c] / static_cast<T>(count);
-                     for (std::int64_t p = 0; p < pixels; ++p)
-                       to[p * channels + c] = wins(from[p * channels + c]) ? share : T(0);
-                   }
-                 });
+    parallel_for(x.extent[0], host::detail::threads_for_numbers(x.size()), [&](std::int64_t image) {
+      T const* const from = x.data + image * pixels * channels;
+      T* const to = dx.data + image * pixels * channels;
+      for (std::int64_t c = 0; c < channels; ++c) {
+        T const best = y[image * channels + c];
+        auto wins = [&](T v) { return detail::is_largest(v, best); };
+        std::int64_t count = 0;
+        for (std::int64_t p = 0; p < pixels; ++p) count += wins(from[p * channels + c]);
+        T const share = dy[image * channels + c] / static_cast<T>(count);
+        for (std::int64_t p = 0; p < pixels; ++p)
+          to[p * channels + c] = wins(from[p * channels + c]) ? share : T(0);
+      }
+    });
   }
   template <class T>
   void card(card_context& here, tile<T> dx, tile<T const> x, tile<T const> y,
