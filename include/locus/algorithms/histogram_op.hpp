@@ -3,6 +3,7 @@
 // and of cards.
 #pragma once
 #include <locus/algorithms/bins.hpp>          // even_bins, id_bins, edge_bins
+#include <locus/algorithms/id_place.hpp>      // first_place
 #include <locus/algorithms/segments_op.hpp>   // refuse_segment
 #include <locus/algorithms/sorted_place.hpp>  // places_in_sorted
 #include <locus/algorithms/workspace.hpp>     // workspace
@@ -96,6 +97,7 @@ struct count_rule {
   static constexpr call_cut cut(call_axes const& found) {
     call_cut c{.fits = true, .terms = reduction::sum};
     c.operands[0] = found[0];
+    if (found[0] == 0) c.batch = 0;
     return c;
   }
   /// fails: shape_error, for the first id outside of all bins
@@ -107,8 +109,7 @@ struct count_rule {
       std::int64_t i = 0;
       while (bins(x[i]) != bins.count) ++i;
       std::int64_t const each = x.rank > 0 ? n / x.extent[0] : 0;
-      refuse_segment(Bins::name, static_cast<std::int64_t>(x[i]), here.first_row * each + i,
-                     bins.count);
+      refuse_segment(Bins::name, x[i], first_place(here, false, each).behind(i), bins.count);
     }
   }
   /// means: as host(), but an id outside of all bins is no error: it is not counted

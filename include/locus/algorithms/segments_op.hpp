@@ -6,6 +6,7 @@
 #include <type_traits>  // conditional
 
 #include <locus/algorithms/around_axis.hpp>     // around_axis
+#include <locus/algorithms/id_place.hpp>        // id_number, id_place, first_place
 #include <locus/algorithms/line_blocks.hpp>     // for_blocks_of_lines
 #include <locus/algorithms/segment_result.hpp>  // segment_result
 #include <locus/algorithms/workspace.hpp>       // workspace
@@ -22,11 +23,14 @@ namespace locus::algorithms {
 
 LOCUS_COLD_BEGIN
 /// fails: shape_error, for a number without a segment
-[[noreturn]] inline void refuse_segment(std::string_view name, std::int64_t segment,
-                                        std::int64_t position, std::int64_t segments) {
+[[noreturn]] inline void refuse_segment(std::string_view name, id_number segment,
+                                        id_place const& place, std::int64_t segments) {
   message text;
-  text << "locus: " << name << " adds to segment " << segment << " of " << segments << " (element "
-       << position << " of its ids); ";
+  text << "locus: " << name << " adds to segment ";
+  segment.write(text);
+  text << " of " << segments;
+  place.write(text, "ids");
+  text << "; ";
   if (segments > 0)
     text << "ids are 0 to " << segments - 1;
   else
@@ -48,13 +52,12 @@ constexpr std::string_view name_of_segments(reduction r) {
 namespace host {
 inline namespace LOCUS_MODE {
 
-/// fails: shape_error, for the first id of [first, end) outside [0, segments); position: the number of
-///        ids[0] among all ids
+/// fails: shape_error, for the first id of [first, end) outside [0, segments); `place`: that of ids[0]
 /// cost:  no jump and no comparison in the loop, which g++ would not put on vectors: an id below 0, or
 ///        behind the last segment, leaves a sign
 template <reduction R, class Id>
 void check_segments(Id const* ids, std::int64_t first, std::int64_t end, std::int64_t segments,
-                    std::int64_t position) {
+                    id_place const& place) {
   constexpr bool wide = sizeof(Id) == 8 || (sizeof(Id) == 4 && std::is_unsigned_v<Id>);
   using number = std::conditional_t<wide, std::int64_t, int>;
   constexpr std::int64_t most = std::numeric_limits<number>::max();
@@ -66,7 +69,8 @@ void check_segments(Id const* ids, std::int64_t first, std::int64_t end, std::in
   }
   for (std::int64_t j = first; signs < 0 && j < end; ++j) {
     auto const s = static_cast<std::int64_t>(ids[j]);
-    if (s < 0 || s >= segments) refuse_segment(name_of_segments(R), s, position + j, segments);
+    if (s < 0 || s >= segments)
+      refuse_segment(name_of_segments(R), ids[j], place.behind(j), segments);
   }
 }
 
@@ -74,7 +78,7 @@ void check_segments(Id const* ids, std::int64_t first, std::int64_t end, std::in
 template <reduction R, class T, class Id>
 void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int64_t outer,
                    std::int64_t n, std::int64_t inner, std::int64_t segments,
-                   std::int64_t position) {
+                   id_place const& place) {
   using fold = kernel::reducer<R, compute_t<T>>;
   using value = typename fold::value;
   using total = typename fold::total;
@@ -83,7 +87,7 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
   std::int64_t const groups = (inner + most - 1) / most, tasks = outer * groups,
                      all = outer * segments * inner;
   // a lone task looks at ids just before it adds their rows
-  if (tasks != 1) check_segments<R>(ids, 0, n, segments, position);
+  if (tasks != 1) check_segments<R>(ids, 0, n, segments, place);
   std::int64_t const part = segment_part(segments), parts = (n + part - 1) / part;
   workspace<total> const memory(parts > 1 ? 2 * all : all);
   total* const totals = memory.data();
@@ -105,7 +109,7 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
       each_total([=](std::int64_t i) { sums[i] = fold::identity(); });
       while (j < rows_end) {
         std::int64_t const end = rows_end - j < checked_at_once ? rows_end : j + checked_at_once;
-        if (tasks == 1) check_segments<R>(ids, j, end, segments, position);
+        if (tasks == 1) check_segments<R>(ids, j, end, segments, place);
         if (inner == 1) {
           for (; j + 4 <= end; j += 4)
             LOCUS_UNROLL for (int k = 0; k < 4; ++k)
@@ -138,8 +142,7 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
 
 /// means: r[o, s, c] = the fold of x[o, j, c] over the j with ids[j] == s, in rising order of j
 /// fails: shape_error, for the first id outside [0, segments)
-/// shape: x (outer, n, inner), ids (n), r (outer, segments, inner); `position`: the number of
-///        ids[0] among all ids
+/// shape: x (outer, n, inner), ids (n), r (outer, segments, inner); `place`: that of ids[0]
 /// cost:  where segments are few, one pass over x, and totals for all numbers of r; several threads
 ///        share its outer and inner axes. Otherwise two passes over the ids on one thread, which put
 ///        the rows into the order of segments; then segments on several threads. The bits are the
@@ -147,18 +150,19 @@ void fold_in_order(T const* x, Id const* ids, segment_result<R, T>* r, std::int6
 template <reduction R, class T, class Id>
 void fold_by_number(T const* x, Id const* ids, segment_result<R, T>* r, std::int64_t outer,
                     std::int64_t n, std::int64_t inner, std::int64_t segments,
-                    std::int64_t position) {
+                    id_place const& place) {
   using fold = kernel::reducer<R, compute_t<T>>;
   using value = typename fold::value;
   using total = typename fold::total;
   constexpr std::int64_t most = 64;  // columns at once
-  if (segments <= n / 4) return fold_in_order<R>(x, ids, r, outer, n, inner, segments, position);
+  if (segments <= n / 4) return fold_in_order<R>(x, ids, r, outer, n, inner, segments, place);
   workspace<std::int64_t> const starts_memory(segments + 2), order_memory(n);
   std::int64_t *const starts = starts_memory.data(), *const order = order_memory.data();
   for (std::int64_t s = 0; s < segments + 2; ++s) starts[s] = 0;
   for (std::int64_t j = 0; j < n; ++j) {
     auto const s = static_cast<std::int64_t>(ids[j]);
-    if (s < 0 || s >= segments) refuse_segment(name_of_segments(R), s, position + j, segments);
+    if (s < 0 || s >= segments)
+      refuse_segment(name_of_segments(R), ids[j], place.behind(j), segments);
     ++starts[s + 2];
   }
   for (std::int64_t s = 0; s < segments; ++s) starts[s + 2] += starts[s + 1];
@@ -247,6 +251,7 @@ struct segments_rule {
     c.operands[0] = static_cast<signed char>(axis + Axis);
     c.operands[1] = static_cast<signed char>(axis);
     c.terms = R;
+    if (axis == 0) c.batch = 0;
     return c;
   }
 };
@@ -271,8 +276,10 @@ struct segments_op : counted_segments<segments_rule<R, Axis, IdRank>, Segments> 
   void host(call_context const& here, tile<Result> r, tile<T const> x, tile<Id const> ids) const {
     around_axis const of(x, Axis, IdRank);
     std::int64_t const n = ids.size(), each = IdRank > 0 && n > 0 ? n / ids.extent[0] : 0;
+    // ids of one axis are cut along it, or whole
+    bool const whole = IdRank == 0 || (IdRank == 1 && here.rows == 0);
     host::fold_by_number<R>(x.data, ids.data, r.data, of.outer, n, of.inner, this->segments,
-                            here.first_row * each);
+                            first_place(here, whole, each));
   }
   /// means: as host(), bit for bit, but a row with an id outside [0, segments) is left out: nothing
   ///        beyond r is written

@@ -2,6 +2,7 @@
 // take as a step of a plan: the rule over replicas and the kernels of the host and of cards.
 #pragma once
 #include <locus/algorithms/around_axis.hpp>  // around_axis
+#include <locus/algorithms/id_place.hpp>     // id_number, id_place, first_place
 #include <locus/core/error.hpp>              // shape_error
 #include <locus/core/macros.hpp>             // LOCUS_MODE, LOCUS_COLD_BEGIN
 #include <locus/ops/call.hpp>                // call_rule, call_cut, tile
@@ -14,11 +15,14 @@ namespace locus::algorithms {
 
 LOCUS_COLD_BEGIN
 /// fails: shape_error, for an index without a row
-[[noreturn]] inline void refuse_index(std::int64_t index, std::int64_t position, int axis,
+[[noreturn]] inline void refuse_index(id_number index, id_place const& place, int axis,
                                       std::int64_t extent) {
   message text;
-  text << "locus: take reads row " << index << " of " << extent << " along axis " << axis
-       << " (element " << position << " of its indices); ";
+  text << "locus: take reads row ";
+  index.write(text);
+  text << " of " << extent << " along axis " << axis;
+  place.write(text, "indices");
+  text << "; ";
   if (extent > 0)
     text << "indices are 0 to " << extent - 1;
   else
@@ -52,12 +56,11 @@ bool take_elements(T const* x, Index const* i, T* r, std::int64_t n, std::int64_
 
 /// means: r[o, j, c] = x[o, i[j] - first, c]; a row of 0 where another piece has row i[j]
 /// fails: shape_error, for the first index of a block that is outside of all rows
-/// shape: x (outer, rows.own, inner), i (n), r (outer, n, inner); `position`: the number of i[0]
-///        among all indices
+/// shape: x (outer, rows.own, inner), i (n), r (outer, n, inner); `place`: that of i[0]
 /// cost:  blocks of rows on several threads; an element is read and written once
 template <class T, class Index>
 void take_rows(T const* x, Index const* i, T* r, std::int64_t outer, std::int64_t n,
-               std::int64_t inner, rows_here const& rows, int axis, std::int64_t position) {
+               std::int64_t inner, rows_here const& rows, int axis, id_place const& place) {
   std::int64_t const all = outer * n, block = inner < 1024 ? 4096 / (inner > 4 ? inner / 4 : 1) : 4,
                      blocks = (all + block - 1) / block;
   auto const bytes = sizeof(T) * static_cast<std::size_t>(inner);
@@ -74,7 +77,7 @@ void take_rows(T const* x, Index const* i, T* r, std::int64_t outer, std::int64_
       }
     for (; k < end; ++k) {
       auto const index = static_cast<std::int64_t>(i[j]);
-      if (index < 0 || index >= rows.all) refuse_index(index, position + j, axis, rows.all);
+      if (index < 0 || index >= rows.all) refuse_index(i[j], place.behind(j), axis, rows.all);
       std::int64_t const row = index - rows.first;
       bool const is_here = row >= 0 && row < rows.own;
       T const* const from = x + (is_here ? (o * rows.own + row) * inner : 0);
@@ -138,9 +141,9 @@ struct take_op {
   void host(call_context const& here, tile<T> r, tile<T const> x, tile<Index const> i) const {
     around_axis const of(x, Axis);
     rows_here const rows = rows_of(here, of.n);
-    std::int64_t const first = rows.in_pieces || here.replicas == 1 ? 0 : here.first_row;
+    bool const whole = IndexRank == 0 || rows.in_pieces;
     host::take_rows(x.data, i.data, r.data, of.outer, i.size(), of.inner, rows, Axis,
-                    IndexRank > 0 && i.extent[0] > 0 ? first * (i.size() / i.extent[0]) : 0);
+                    first_place(here, whole, 0));
   }
   /// means: as host(), but an index outside of all rows is no error: its row is NaN, which the
   ///        readers of r show, or 0 where T has no NaN; nothing beyond x is read

@@ -110,6 +110,18 @@ TEST_CASE("ids are counted, and their weights added") {
     CHECK(message_of([&] { values_in(bincount(ids, 9)); }) ==
           "locus: bincount adds to segment 9 of 9 (element 700 of its ids); ids are 0 to 8");
   });
+  locus::testing::simulated_gpus const gpus{2};
+  Tensor<std::uint64_t, Dextents<2>> const wide{{0, 1}, {0, 1}, {1ull << 63, 2}};
+  auto const text = [](char const* place) {
+    return std::string("locus: bincount adds to segment 9223372036854775808 of 3 (element ") +
+           place + "); ids are 0 to 2";
+  };
+  CHECK(message_of([&] { values_in(bincount<3>(wide)); }) == text("4 of its ids"));
+  Tensor<std::uint64_t, Dextents<2>, replicas::cut<2>> const by_rows(wide);
+  CHECK(message_of([&] { values_in(bincount<3>(by_rows)); }) == text("4 of its ids"));
+  Tensor<std::uint64_t, Dextents<2>, replicas::cut<2, 1>> const by_columns(wide);
+  CHECK(message_of([&] { values_in(bincount<3>(by_columns)); }) ==
+        text("2 of its ids on replica 0"));
   Tensor<int, Extents<4>> const ids{2, 0, 2, 2};
   Tensor<double, Extents<4>> w{0.5, 1, 2, 4};
   CHECK(values_in(bincount<3>(ids, w)) == std::vector<double>{1, 0, 6.5});

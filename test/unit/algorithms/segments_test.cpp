@@ -251,6 +251,31 @@ TEST_CASE("an id without a segment: the host names id, place and segments") {
   Tensor<int, Dextents<1>, replicas::cut<2>> const at(ids);
   CHECK(message_of<shape_error>([&] { (void)fetch(segment_sum<10>(cut, at)); }) ==
         "locus: segment_sum adds to segment -1 of 10 (element 3 of its ids); ids are 0 to 9");
+  // x in pieces along another axis: each replica has all ids
+  Tensor<float, Dextents<2>, replicas::cut<2, 1>> const columns(x);
+  CHECK(message_of<shape_error>([&] { (void)fetch(segment_sum<10>(columns, ids)); }) ==
+        "locus: segment_sum adds to segment -1 of 10 (element 3 of its ids); ids are 0 to 9");
+}
+
+TEST_CASE("ids of two axes without a segment: rows and columns of pieces") {
+  locus::testing::simulated_gpus const gpus{2};
+  auto const x = rows::random<float>(Dextents<2>(4, 2), 18);
+  Tensor<std::uint64_t, Dextents<2>> const ids{{0, 0}, {0, 0}, {0, 0}, {0, 1ull << 63}};
+  auto const text = [](char const* place) {
+    return std::string("locus: segment_sum adds to segment 9223372036854775808 of 3 (element ") +
+           place + "); ids are 0 to 2";
+  };
+  auto const of = [](auto const& a, auto const& at) {
+    return message_of<shape_error>([&] { (void)fetch(segment_sum<3>(a, at)); });
+  };
+  CHECK(of(x, ids) == text("7 of its ids"));
+  using by_rows = replicas::cut<2>;
+  using by_columns = replicas::cut<2, 1>;
+  CHECK(of(Tensor<float, Dextents<2>, by_rows>(x),
+           Tensor<std::uint64_t, Dextents<2>, by_rows>(ids)) == text("7 of its ids"));
+  CHECK(of(Tensor<float, Dextents<2>, by_columns>(x),
+           Tensor<std::uint64_t, Dextents<2>, by_columns>(ids)) ==
+        text("3 of its ids on replica 1"));
 }
 
 #if !LOCUS_DEVICE_CODE  // over a recorder: the kernels of cards as host code
@@ -264,8 +289,7 @@ TEST_CASE("an id without a segment is found behind many rows, whatever bits are 
     for (Id const wrong : {Id(100), std::numeric_limits<Id>::max(), Id(-1), least}) {
       ids.data()[69999] = wrong, ids.data()[66000] = Id(99);
       CHECK(message_of<shape_error>([&] { (void)fetch(segment_sum(x, ids, 100)); }) ==
-            "locus: segment_sum adds to segment " +
-                std::to_string(static_cast<std::int64_t>(wrong)) +
+            "locus: segment_sum adds to segment " + std::to_string(+wrong) +
                 " of 100 (element 69999 of its ids); ids are 0 to 99");
     }
   };
@@ -273,6 +297,7 @@ TEST_CASE("an id without a segment is found behind many rows, whatever bits are 
   check(std::numeric_limits<std::uint8_t>::max());
   check(std::numeric_limits<int>::min());
   check(std::numeric_limits<std::int64_t>::min());
+  check(std::numeric_limits<std::uint64_t>::max());
 }
 
 TEST_CASE("an id without a segment: a card leaves the row out") {

@@ -211,8 +211,23 @@ TEST_CASE("an index without a row: the host names index, place and extent") {
   Tensor<float, Dextents<2>, M> const whole(x);
   Tensor<int, Dextents<1>, replicas::cut<2>> const cut_at(i);
   CHECK(message_of<shape_error>([&] { (void)fetch(take(whole, cut_at)); }) ==
-        "locus: take reads row -1 of 10 along axis 0 (element 3 of its indices); indices are 0 to "
-        "9");
+        "locus: take reads row -1 of 10 along axis 0 (element 0 of its indices on replica 1); "
+        "indices are 0 to 9");
+  // x in pieces along another axis: each replica has all indices, and the first one reads first
+  Tensor<float, Dextents<2>, replicas::cut<2, 1>> const columns(x);
+  std::string const text = message_of<shape_error>([&] { (void)fetch(take(columns, i)); });
+  bool const is_known =
+      text ==
+          "locus: take reads row -1 of 10 along axis 0 (element 3 of its indices on replica 0); "
+          "indices are 0 to 9" ||
+      text ==
+          "locus: take reads row -1 of 10 along axis 0 (element 3 of its indices on replica 1); "
+          "indices are 0 to 9";
+  CHECK(is_known);
+  Tensor<std::uint64_t, Dextents<1>> const large{0ull, ~0ull};
+  CHECK(message_of<shape_error>([&] { (void)fetch(take(x, large)); }) ==
+        "locus: take reads row 18446744073709551615 of 10 along axis 0 (element 1 of its indices); "
+        "indices are 0 to 9");
 }
 
 #if !LOCUS_DEVICE_CODE  // over a recorder: the kernels of cards as host code
