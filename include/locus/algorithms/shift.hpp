@@ -2,20 +2,45 @@
 // shift: each element is its neighbour at a distance. A program includes this header by name;
 // <locus/locus.hpp> does not.
 #pragma once
-#include <utility>  // forward, index_sequence
+#include <utility>  // forward, index_sequence, move
 
-#include <locus/algorithms/moves.hpp>  // roll, pad
-#include <locus/core/macros.hpp>       // LOCUS_MODE
-#include <locus/ops/concatenate.hpp>   // concatenate
-#include <locus/ops/shift_op.hpp>      // shift_op, place_of_tensor
-#include <locus/ops/views.hpp>         // slice
+#include <locus/algorithms/moves.hpp>      // roll, pad
+#include <locus/core/error.hpp>            // shape_error
+#include <locus/core/macros.hpp>           // LOCUS_MODE, LOCUS_COLD_BEGIN
+#include <locus/ops/concatenate.hpp>       // concatenate
+#include <locus/ops/run_time_extents.hpp>  // shape_now
+#include <locus/ops/shift_op.hpp>          // shift_op, place_of_tensor
+#include <locus/ops/views.hpp>             // slice
 
 namespace locus {
 
 namespace algorithms {
 
+LOCUS_COLD_BEGIN
+/// fails: shape_error, for an axis that is shorter than the shift
+[[noreturn]] inline void refuse_shift(std::int64_t extent, int axis, int by) {
+  message text;
+  throw shape_error(text << "locus: shift moves the " << extent << " rows of axis " << axis
+                         << " by " << by
+                         << "; give it as many rows as it moves by, or beyond::wrap");
+}
+LOCUS_COLD_END
+
 inline namespace LOCUS_MODE {
 
+/// means: an extent that the type knows has as many rows as a shift moves by
+constexpr bool may_have_rows(shape const& of, int axis, int by) {
+  if (axis < 0 || axis >= of.rank || of.extent[axis] == dyn) return true;
+  return of.extent[axis] >= (by < 0 ? -by : by);
+}
+/// fails: shape_error, where x has fewer rows along Axis than a shift moves by
+template <int Axis, int By, class E>
+constexpr void check_rows(E const& x) {
+  if constexpr (By != 0 && E::pattern.extent[Axis] == dyn) {
+    shape const now = internal::shape_now(x);
+    if (!may_have_rows(now, Axis, By)) refuse_shift(now.extent[Axis], Axis, By);
+  }
+}
 /// means: x without By rows at one end, and as often the row at the other end
 template <int Axis, int By, class E, std::size_t... Time>
 constexpr auto with_end_rows(E const& x, std::index_sequence<Time...>) {
@@ -51,7 +76,8 @@ inline namespace LOCUS_MODE {
 /// device: that of x. Along the cut, a tensor whose Halo has the rule and is as wide as By
 /// cost:  none for a tensor with such a Halo: its reader reads the margins; else one launch
 /// fails: at compile time, for an axis outside the rank, a By beyond -8 ... 8, no rule, or along the
-///        cut of a value without such a Halo; shape_error, where an extent is smaller than By
+///        cut of a value without such a Halo. Where an extent is smaller than By, with keep and zero: at
+///        compile time for static extents, else shape_error
 /// after: Fortran's CSHIFT (wrap) and EOSHIFT (zero)
 template <int Axis, int By, beyond Outside = beyond::nothing, tensor_operand X>
 constexpr auto shift(X&& x) {
@@ -71,13 +97,19 @@ constexpr auto shift(X&& x) {
   static_assert(!along_cut || rule == at.margin.outside || rule == beyond::nothing,
                 "locus: shift along the cut reads the margins of a tensor, whose rule is another; "
                 "write the same rule in its Halo, as Halo<1, beyond::wrap>");
-  if constexpr (!has_axis || !is_near || rule == beyond::nothing)
+  constexpr bool has_rows = rule == beyond::wrap || algorithms::may_have_rows(E::pattern, axis, By);
+  static_assert(has_rows, "locus: shift moves more rows than its operand has; give it as many rows "
+                          "as it moves by, or write beyond::wrap");
+  if constexpr (!has_axis || !is_near || rule == beyond::nothing || !has_rows)
     return;
-  else if constexpr (along_cut && rule == at.margin.outside)
-    return make_node(map_op<identity_fn>{},
-                     make_node(shift_op<axis, By>{}, as_operand<void>(std::forward<X>(x))));
-  else if constexpr (!along_cut)
-    return algorithms::shifted_copy<axis, By, rule>(as_operand<void>(std::forward<X>(x)));
+  else if constexpr (!along_cut || rule == at.margin.outside) {
+    auto from = as_operand<void>(std::forward<X>(x));
+    if constexpr (rule != beyond::wrap) algorithms::check_rows<axis, By>(from);
+    if constexpr (along_cut)
+      return make_node(map_op<identity_fn>{}, make_node(shift_op<axis, By>{}, std::move(from)));
+    else
+      return algorithms::shifted_copy<axis, By, rule>(from);
+  }
 }
 
 }  // namespace LOCUS_MODE

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include <locus/algorithms/shift.hpp>
+#include <message_of.hpp>
 
 using namespace locus;
 
@@ -582,4 +583,33 @@ TEST_CASE("empty and short tensors, and ends that no extent has") {
       for (std::int64_t j = 0; j < 3; ++j)
         CHECK(got(i, j) == from((i + 2) % rows, j) - from((i - 1 + rows) % rows, j));
   }
+}
+
+namespace {
+
+/// means: what a shift by By of that many rows says, on one device and along a cut
+template <int By, beyond Rule>
+void check_refusal(std::int64_t rows, std::string const& text) {
+  auto const of = [](auto const& x) {
+    return message_of<shape_error>([&] { (void)eval(shift<0, By, Rule>(x) * 1.f); });
+  };
+  Grid<float> const x = draw<float>({rows, 2}, 31);
+  CHECK(of(x) == text);
+  CHECK(of(Cut<float, GpuDevice<0>, GpuDevice<1>, Halo<3, Rule>>(x)) == text);
+}
+
+}  // namespace
+
+TEST_CASE("a shift by more rows than there are names itself, on one device and along a cut") {
+  testing::simulated_gpus const gpus(2);
+  auto const text = [](char const* moved) {
+    return std::string("locus: shift moves the ") + moved +
+           "; give it as many rows as it moves by, or beyond::wrap";
+  };
+  check_refusal<3, beyond::keep>(2, text("2 rows of axis 0 by 3"));
+  check_refusal<-2, beyond::zero>(1, text("1 rows of axis 0 by -2"));
+  check_refusal<1, beyond::zero>(0, text("0 rows of axis 0 by 1"));
+  check_refusal<3, beyond::zero>(3, nothing_thrown);
+  check_refusal<3, beyond::wrap>(2, nothing_thrown);
+  check_refusal<0, beyond::keep>(0, nothing_thrown);
 }
