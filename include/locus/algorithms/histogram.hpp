@@ -31,11 +31,13 @@ consteval bool can_be_bins() {
 }
 template <class X>
 consteval bool has_numbers_to_count() {
-  constexpr bool has_numbers = !std::is_same_v<element_of_t<X>, bool>;
+  using T = element_of_t<X>;
+  constexpr bool has_numbers = is_floating_v<T> || is_integer_v<T>;
   static_assert(
       has_numbers,
-      "locus: histogram takes numbers; write bincount<2>(cast<int>(x)), or sum(x) for the "
-      "number of true elements");
+      "locus: histogram takes numbers with an order; write bincount<2>(cast<int>(x)) or sum(x) for "
+      "booleans, and histogram<10>(abs(x), 0., 1.) or histogram<10>(real(x), 0., 1.) for complex "
+      "numbers");
   return has_numbers;
 }
 template <class Ids>
@@ -58,7 +60,7 @@ inline namespace LOCUS_MODE {
 /// device: x in pieces along any axis: each replica has a term of the counts
 /// cost:  one launch on the host, one pass; on a GPU two kernels and CUB's histogram for 2^23
 ///        elements each; no fusion
-/// fails: at compile time, for booleans; configuration_error, for low and high that are no range
+/// fails: at compile time, for booleans and complex numbers; configuration_error, for low and high that are no range
 /// units: int64; no derivative
 /// after: NumPy's histogram, whose last bin is closed too
 template <std::int64_t Bins, tensor_operand X>

@@ -41,13 +41,15 @@ constexpr auto scan_of(X&& x) {
   using E = expression_of_t<X>;
   constexpr int rank = E::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   constexpr bool has_axis = axis >= 0 && axis < rank;
-  constexpr bool has_numbers =
-      scan_fold<K, int>::adds || !std::is_same_v<typename E::value_type, bool>;
+  using T = typename E::value_type;
+  constexpr bool has_numbers = scan_fold<K, int>::adds || is_floating_v<T> || is_integer_v<T>;
   static_assert(has_axis,
                 "locus: a scan names an axis that its operand does not have; axes count from 0, or "
                 "from -1 backwards");
-  static_assert(has_numbers,
-                "locus: cummax and cummin take numbers; write cummax<0>(cast<int>(x))");
+  static_assert(
+      has_numbers,
+      "locus: cummax and cummin take numbers with an order; write cummax<0>(cast<int>(x)) "
+      "for booleans, and cummax<0>(abs(x)) or cummax<0>(real(x)) for complex numbers");
   if constexpr (has_axis && has_numbers) {
     if constexpr (is_cut_along<axis, E>()) {
       auto pieces = as_operand<void>(std::forward<X>(x));
@@ -138,6 +140,7 @@ constexpr auto cumprod(X&& x, exclusive_t, from_end_t) {
 }
 /// means: the same of maxima and minima; NaN from the first NaN on; no derivative
 /// shape: that of x, and its element type
+/// fails: at compile time, for an axis outside the rank, booleans and complex numbers
 template <int Axis, tensor_operand X>
 constexpr auto cummax(X&& x) {
   return algorithms::scan_of<algorithms::scan_kind::max, Axis, false, false>(std::forward<X>(x));

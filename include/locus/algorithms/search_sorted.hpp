@@ -21,12 +21,14 @@ template <bool BehindEqual, class S, class X>
 constexpr auto places_among(S&& s, X&& x) {
   using T = element_of_t<X>;
   constexpr bool is_line = expression_of_t<S>::pattern.rank == 1;
-  constexpr bool has_numbers = std::is_same_v<T, element_of_t<S>> && !std::is_same_v<T, bool>;
+  constexpr bool has_numbers =
+      std::is_same_v<T, element_of_t<S>> && (is_floating_v<T> || is_integer_v<T>);
   static_assert(is_line, "locus: search_sorted reads sorted elements along one axis; write "
                          "search_sorted(reshape<12>(s), x)");
   static_assert(has_numbers,
-                "locus: search_sorted compares numbers of one type; write search_sorted(s, "
-                "cast<float>(x)) for sorted floats");
+                "locus: search_sorted compares numbers of one type with an order; write "
+                "search_sorted(s, cast<float>(x)) for sorted floats, and abs(x) or real(x) for "
+                "complex numbers");
   if constexpr (is_line && has_numbers)
     return call(search_op<BehindEqual, checked_build>{}, std::forward<S>(s), std::forward<X>(x));
 }
@@ -43,7 +45,7 @@ inline namespace LOCUS_MODE {
 /// device: as x, which may be in pieces along any axis; pieces of s are gathered
 /// cost:  one launch, log2 of the extent of s for each x; no fusion. The host takes 16 of them step
 ///        by step at the same time; a GPU one for each thread
-/// fails: at compile time, for elements of two types, booleans, or s of another rank. Elements
+/// fails: at compile time, for elements of two types, booleans, complex numbers, or s of another rank. Elements
 ///        without order: shape_error that names the place, in checked builds (LOCUS_CHECKED) on the
 ///        host and on simulated GPUs; otherwise places in 0 ... extent without meaning
 /// after: NumPy's searchsorted: side="left", behind_equal: side="right"; no derivative

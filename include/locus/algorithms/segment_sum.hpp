@@ -19,15 +19,18 @@ template <reduction R, int Axis, std::int64_t Segments, class X, class Ids>
 constexpr auto segments_of(std::int64_t segments, X&& x, Ids&& ids) {
   constexpr int rank = expression_of_t<X>::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
   constexpr bool has_axis = axis >= 0 && axis < rank, has_ids = is_integer_v<element_of_t<Ids>>;
-  constexpr bool is_ordered = R == reduction::sum || !std::is_same_v<element_of_t<X>, bool>;
+  using T = element_of_t<X>;
+  constexpr bool is_ordered = R == reduction::sum || is_floating_v<T> || is_integer_v<T>;
   static_assert(has_axis,
                 "locus: a fold of segments names an axis that its operand does not have; axes "
                 "count from 0, or from -1 backwards");
   static_assert(has_ids, "locus: a fold of segments reads integer ids; write segment_sum<10>(x, "
                          "cast<int>(ids))");
-  static_assert(is_ordered,
-                "locus: segment_max and segment_min take numbers; write segment_sum<10>(x, ids), "
-                "which counts booleans");
+  static_assert(
+      is_ordered,
+      "locus: segment_max and segment_min take numbers with an order; write "
+      "segment_sum<10>(x, ids), which counts booleans, and segment_max<10>(abs(x), ids) or "
+      "segment_max<10>(real(x), ids) for complex numbers");
   if constexpr (has_axis && has_ids && is_ordered) {
     segments_op<R, axis, expression_of_t<Ids>::pattern.rank, Segments> op;
     if constexpr (Segments == dyn) {
@@ -81,7 +84,8 @@ constexpr auto segment_sum(X&& x, Ids&& ids, std::int64_t segments) {
 ///        ids[j...] == s; NaN if one of them is; for a segment without rows -infinity (infinity),
 ///        or the lowest (highest) integer
 /// shape: that of x with one axis of Segments in place of the axes of ids
-/// device, cost, fails: as segment_sum; its derivative: rows that are the extremum share the adjoint
+/// device, cost, fails: as segment_sum, and for booleans and complex numbers; its derivative: rows that are
+///        the extremum share the adjoint
 /// after: TensorFlow's unsorted_segment_max
 template <std::int64_t Segments, int Axis = 0, tensor_operand X, tensor_operand Ids>
 constexpr auto segment_max(X&& x, Ids&& ids) {
