@@ -145,6 +145,13 @@ TEST_CASE("derivatives of products of elements, with no zero, one and two along 
   double const want[] = {15, 10, 6, 15, 0, 0, 0, 0, 0};
   for (int i = 0; i < 9; ++i) CHECK(g[i] == want[i]);
 }
+TEST_CASE("second derivatives of a product of elements are finite beside a zero") {
+  Tensor<double, Extents<2, 3>> x{{2, 3, 5}, {0, 3, 5}};
+  auto const a = named<"x">(x);
+  auto const g = value_of(grad(sum(grad(sum(prod<1>(a)), a)), a));
+  double const want[] = {8, 7, 5, 8, 5, 3};
+  for (int i = 0; i < 6; ++i) CHECK(std::abs(g[i] - want[i]) < 1e-13);
+}
 TEST_CASE("derivatives of variances, norms and what is stacked") {
   on_random_shapes([](auto& r, auto m, auto n) {
     parameter<"x", matrix> x(r, matrix(m + 1, n), 0.5, 1.5);
