@@ -36,6 +36,14 @@ template <class C, class G>
 constexpr auto except_where(C const& condition, G const& g) {
   return where(condition, 0.0, g);
 }
+/// means: b a^(b - 1), and 0 where a and b are 0
+template <class A, class B>
+constexpr auto slope_of_power(A const& a, B const& b) {
+  if constexpr (is_number<B>)
+    return b * pow(a, plus(b, static_cast<double>(b.value) == 0 ? 0 : -1));
+  else
+    return b * pow(where(a == 0.0 && b == 0.0, 1.0, a), plus(b, -1));
+}
 
 }  // namespace derivatives
 

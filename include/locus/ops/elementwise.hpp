@@ -220,7 +220,7 @@
       (by_vector), (reading, first, times(times(g, -1.12837916709551257390), exp(-square(x))))) \
   ROW(two,   pow,           "Pow",          none,       floats,         16, none, (named),      (by_vector, ::powf(a, b), ::pow(a, b)), \
       (by_vector), \
-      (reading, first | second, times(g, b * pow(a, plus(b, -1))), itself | first, times(g, y * where(a > 0.0, log(a), 0.0)))) \
+      (reading, first | second, times(g, slope_of_power(a, b)), itself | first, times(g, y * log(where(a > 0.0, a, 1.0))))) \
   ROW(two,   atan2,         "Atan2",        none,       floats,         16, none, (named),      (by_vector, ::atan2f(a, b), ::atan2(a, b)), \
       (by_vector), \
       (reading, first | second, over(times(g, b), square(a) + square(b)), \

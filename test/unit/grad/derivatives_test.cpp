@@ -122,6 +122,31 @@ TEST_CASE("derivatives of two and three operands") {
     check(sum(clamp(*a, *low, *high) * *b) + sum(clamp(*low, *c, 0.7) * *b), a, low, high, c);
   });
 }
+TEST_CASE("derivatives of powers of 0 are finite where the power is smooth") {
+  Tensor<double, Extents<4>> x{{0, 0, 0, 2}}, y{{0, 1, 2, 0}};
+  auto const a = named<"a">(x);
+  auto const b = named<"b">(y);
+  auto const check_all = [](auto const& g, double const (&want)[4]) {
+    auto const found = value_of(g);
+    for (int i = 0; i < 4; ++i) CHECK(found[i] == want[i]);
+  };
+  auto const by = [](auto const& e, auto const& p) { return grad(sum(e), p); };
+  auto const twice = [&](auto const& e) { return by(by(e, a), a); };
+  check_all(by(pow(a, 0), a), {0, 0, 0, 0});
+  check_all(twice(pow(a, 0)), {0, 0, 0, 0});
+  check_all(by(pow(a, 1), a), {1, 1, 1, 1});
+  check_all(twice(pow(a, 1)), {0, 0, 0, 0});
+  check_all(twice(pow(a, 2)), {2, 2, 2, 2});
+  check_all(by(pow(a, b), a), {0, 1, 0, 0});
+  check_all(twice(pow(a, b)), {0, 0, 2, 0});
+  check_all(by(pow(a, b), b), {0, 0, 0, std::log(2.0)});
+  // 0^b for b = 0 and 1 has no such derivative
+  auto const mixed = value_of(by(by(pow(a, b), b), a)), turned = value_of(by(by(pow(a, b), a), b));
+  CHECK(mixed[2] == 0);
+  CHECK(turned[2] == 0);
+  CHECK(mixed[3] == 0.5);
+  CHECK(turned[3] == 0.5);
+}
 TEST_CASE("derivatives of folds and of softmax") {
   on_random_shapes([](auto& r, auto m, auto n) {
     parameter<"x", matrix> x(r, matrix(m, n));
