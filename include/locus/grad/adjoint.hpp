@@ -66,6 +66,11 @@ constexpr auto as_element(A const& a) {
   else
     return cast<T>(a);
 }
+/// means: g in the type in which kernels compute; it holds counts of elements that half does not hold
+template <class G>
+constexpr auto as_computed(G const& g) {
+  return as_element<compute_t<typename G::value_type>>(g);
+}
 
 }  // namespace LOCUS_MODE
 
@@ -217,7 +222,7 @@ constexpr auto summed_back(G const& g, Y const& y, X const&) {
     double count = 1;
     for (int i = 0; i < now.rank; ++i)
       if (has_axis(s.counted, i)) count *= static_cast<double>(now.from_right(i));
-    return times(part, count);
+    return times(as_computed(part), count);
   } else
     return part;
 }

@@ -99,10 +99,10 @@ struct pullback<reduce_op<Fn, R, Keep, Axes...>> {
     constexpr axis_set axes = axes_of<Axes...>(rank), inserted = Keep ? axis_set(0) : axes;
     auto const wide = with_axes<inserted, rank>(g);
     if constexpr (is_extremum) {  // equal extrema share the adjoint
-      using T = typename X::value_type;
+      using T = compute_t<typename X::value_type>;
       auto const hit = x == with_axes<inserted, rank>(y);
       auto const hits = reduction_of<sum_fn, reduction::sum, true, Axes...>(cast<T>(hit));
-      return where(hit, over(wide, hits), 0.0);
+      return where(hit, over(as_element<T>(wide), hits), 0.0);
     } else if constexpr (multiplies) {  // of one zero: the product of the others
       using T = typename X::value_type;
       auto const zero = x == 0.0;
@@ -115,7 +115,7 @@ struct pullback<reduce_op<Fn, R, Keep, Axes...>> {
       double count = 1;
       for (int a = 0; a < now.rank; ++a)
         if (has_axis(axes, a)) count *= static_cast<double>(now.extent[a]);
-      return over(wide, count);
+      return over(as_computed(wide), count);
     } else
       return wide;
   }
@@ -154,7 +154,7 @@ struct pullback<softmax_op<Axis, Log>> {
     constexpr int rank = Y::pattern.rank, axis = Axis < 0 ? Axis + rank : Axis;
     constexpr int from_right = rank - 1 - axis;
     if constexpr (is_narrow(G::pattern, Y::pattern, from_right))
-      return times(g, static_cast<double>(shape_now(y).extent[axis]));
+      return times(as_computed(g), static_cast<double>(shape_now(y).extent[axis]));
     else
       return sum_from_right<axis_set(1u << from_right), true>(g);
   }

@@ -126,7 +126,7 @@ TEST_CASE("derivatives of powers of 0 are finite where the power is smooth") {
   Tensor<double, Extents<4>> x{{0, 0, 0, 2}}, y{{0, 1, 2, 0}};
   auto const a = named<"a">(x);
   auto const b = named<"b">(y);
-  auto const check_all = [](auto const& g, double const (&want)[4]) {
+  auto const check_all = [](auto const& g, double const(&want)[4]) {
     auto const found = value_of(g);
     for (int i = 0; i < 4; ++i) CHECK(found[i] == want[i]);
   };
@@ -225,6 +225,30 @@ TEST_CASE("float and double meet: the adjoint of a value has its element type") 
     CHECK(by_f[i] == 2.0 * f(i) * d(i));
     CHECK(by_d[i] == double(f(i)) * f(i));
   }
+}
+
+TEST_CASE_TEMPLATE("elements are counted although a narrow type does not hold their number", T,
+                   half, bfloat16) {
+  constexpr std::int64_t n = 70000;
+  Tensor<T, Dextents<1>> x(full<T>(Dextents<1>(n), T(1)));
+  Tensor<T, Extents<1>> y{{T(1)}};
+  auto const a = named<"a">(x);
+  auto const b = named<"b">(y);
+  auto const is_near = [](double found, double want) {
+    return std::abs(found - want) <= 0.005 * std::abs(want);
+  };
+  auto const first = [](auto const& g) { return value_of(g)[0]; };
+  auto const first_of_plan = [](auto const& g) {
+    return static_cast<double>(eval<follow_data>(g).data()[0]);
+  };
+  auto const small = T(0.001), large = T(1000);
+  CHECK(is_near(first_of_plan(grad(mean(a) * large, a)), 1000.0 / n));
+  CHECK(is_near(first_of_plan(grad(max(a) * large, a)), 1000.0 / n));
+  CHECK(is_near(first(grad(sum(min<0>(a, keep_dims)) * large, a)), 1000.0 / n));
+  CHECK(is_near(first(grad(sum(a + b) * small, b)), 0.001 * n));
+  CHECK(std::abs(first(grad(sum(log_softmax<0>(a)) * T(2), a))) < 0.1);
+  x(0) = T(0);
+  CHECK(is_near(first_of_plan(grad(var(a) * large, a)), -2000.0 / n));
 }
 
 // ---- where two answers would be right ----
