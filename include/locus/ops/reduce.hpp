@@ -171,7 +171,8 @@ LOCUS_REDUCTION(sum, reduction::sum)
 /// mean: sum / number of elements, over all replicas; NaN over no element
 LOCUS_REDUCTION(mean, reduction::sum)
 /// prod: int64 for integers and booleans; 1 over no element. Floats are multiplied in double; the
-/// derivative divides the product by x, so it has no meaning where the product leaves the element type
+/// derivative divides the product by x, so it has no meaning where the product leaves the element type;
+/// the derivative of that derivative is 0 where two elements are 0, although it need not be
 LOCUS_REDUCTION(prod, reduction::product)
 /// max, min: NaN if any element is; an error over no element
 LOCUS_REDUCTION(max, reduction::max)
