@@ -88,11 +88,10 @@ struct eigh_op {
   }
   template <class T>
   void host(call_context const&, tile<T> w, tile<T> v, tile<T const> a) const {
-    std::int64_t const n = a.extent[Rank - 1];
-    host::for_each_matrix(
-        Rank == 3 ? a.extent[0] : 1, 9. * double(n * n) * double(n), [&](std::int64_t k) {
-          host::eigh_of(n, a.data + k * n * n, w.data + k * n, v.data + k * n * n);
-        });
+    std::int64_t const n = a.extent[Rank - 1], all = Rank == 3 ? a.extent[0] : 1;
+    host::for_each_matrix(all, 9. * double(n * n) * double(n), [&](std::int64_t k) {
+      host::eigh_of(n, a.data + k * n * n, w.data + k * n, v.data + k * n * n);
+    });
   }
   template <class T>
   void card(card_context& here, tile<T> w, tile<T> v, tile<T const> a) const;

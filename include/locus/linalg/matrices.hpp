@@ -2,8 +2,9 @@
 // The operands of all functions of matrices, their roles over replicas, a loop over the matrices
 // of a batch.
 #pragma once
-#include <algorithm>    // max
+#include <algorithm>    // max, min
 #include <cmath>        // abs
+#include <cstdint>      // int64_t
 #include <limits>       // numeric_limits
 #include <type_traits>  // is_same
 
@@ -94,7 +95,7 @@ struct workspace : locus::host::workspace<T> {
       : locus::host::workspace<T>(numbers, "a function of matrices; give it smaller ones") {}
 };
 
-/// means: f(k) for each matrix of a batch, on several threads
+/// means: f(k) for each matrix of a batch, on several threads: a task takes a range of matrices
 /// units: operations of one matrix
 template <class F>
 void for_each_matrix(std::int64_t matrices, double operations, F const& f) {

@@ -72,11 +72,11 @@ struct qr_op {
   }
   template <class T>
   void host(call_context const&, tile<T> q, tile<T> r, tile<T const> a) const {
-    std::int64_t const m = a.extent[Rank - 2], n = a.extent[Rank - 1], k = (std::min)(m, n);
-    host::for_each_matrix(
-        Rank == 3 ? a.extent[0] : 1, 4. * double(m * n) * double(k), [&](std::int64_t i) {
-          host::qr_of(m, n, a.data + i * m * n, q.data + i * m * k, r.data + i * k * n);
-        });
+    std::int64_t const m = a.extent[Rank - 2], n = a.extent[Rank - 1], k = (std::min)(m, n),
+                       all = Rank == 3 ? a.extent[0] : 1;
+    host::for_each_matrix(all, 4. * double(m * n) * double(k), [&](std::int64_t i) {
+      host::qr_of(m, n, a.data + i * m * n, q.data + i * m * k, r.data + i * k * n);
+    });
   }
   template <class T>
   void card(card_context& here, tile<T> q, tile<T> r, tile<T const> a) const;

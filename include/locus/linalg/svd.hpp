@@ -109,12 +109,12 @@ struct svd_op {
   }
   template <class T>
   void host(call_context const&, tile<T> u, tile<T> s, tile<T> vt, tile<T const> a) const {
-    std::int64_t const m = a.extent[Rank - 2], n = a.extent[Rank - 1], k = (std::min)(m, n);
-    host::for_each_matrix(Rank == 3 ? a.extent[0] : 1, 14. * double(m * n) * double(k),
-                          [&](std::int64_t i) {
-                            host::svd_of(m, n, a.data + i * m * n, u.data + i * m * k,
-                                         s.data + i * k, vt.data + i * k * n);
-                          });
+    std::int64_t const m = a.extent[Rank - 2], n = a.extent[Rank - 1], k = (std::min)(m, n),
+                       all = Rank == 3 ? a.extent[0] : 1;
+    host::for_each_matrix(all, 14. * double(m * n) * double(k), [&](std::int64_t i) {
+      host::svd_of(m, n, a.data + i * m * n, u.data + i * m * k, s.data + i * k,
+                   vt.data + i * k * n);
+    });
   }
   template <class T>
   void card(card_context& here, tile<T> u, tile<T> s, tile<T> vt, tile<T const> a) const;

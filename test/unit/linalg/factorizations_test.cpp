@@ -3,6 +3,8 @@
 // eigenvalues. A second test runs this program without a LAPACK.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <locus/grad/grad.hpp>
 #include <locus/linalg/eigh.hpp>
 #include <locus/linalg/qr.hpp>
@@ -182,6 +184,22 @@ TEST_CASE("an infinity or a NaN gives NaN, for its matrix alone; one matrix has 
   Tensor<double, Extents<2, 3>> const wide{{3, 0, 0}, {0, 4, 0}};
   CHECK(fetch(get<1>(svd(wide)))(0) == 4);
   CHECK(fetch(get<1>(qr(wide)))(1, 1) == 4);
+}
+
+TEST_CASE("each matrix of a batch has its turn, also of more than an int counts") {
+  for (std::int64_t const matrices : {0, 1, 63, 64, 65, 10'000}) {
+    std::vector<int> turns(std::size_t(matrices), 0);
+    linalg::host::for_each_matrix(matrices, 1e6, [&](std::int64_t k) { ++turns[std::size_t(k)]; });
+    CHECK(std::ranges::count(turns, 1) == matrices);
+  }
+  // the first turn throws, so that the others are never taken
+  for (std::int64_t const matrices : {std::int64_t(1) << 31, std::int64_t(1) << 32})
+    CHECK(message_of([&] {
+            linalg::host::for_each_matrix(matrices, 1, [](auto k) {
+              static_assert(std::is_same_v<decltype(k), std::int64_t>);
+              throw error("a turn");
+            });
+          }) == "a turn");
 }
 
 TEST_CASE("the derivative of eigenvalues is that of central differences") {
