@@ -41,13 +41,13 @@ struct lapack_table {
 };
 
 LOCUS_COLD_BEGIN
-/// fails: shape_error, for a workspace of more elements than LAPACK's int can name
+/// fails: shape_error, for an extent or a workspace of more elements than LAPACK's int can name
 inline void require_room(std::string_view name, double elements) {
   if (elements < INT_MAX) return;
   message text;
   throw shape_error(text << "locus: " << name
-                         << " of so large a matrix needs a workspace whose size LAPACK cannot "
-                            "name; give it fewer rows and columns");
+                         << " of so large a matrix needs sizes that LAPACK cannot name; give "
+                            "it fewer rows and columns");
 }
 /// means: opens a LAPACK; LOCUS_CBLAS=none asks for none
 template <class T>

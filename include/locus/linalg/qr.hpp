@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // qr(a). A program includes this header by name; <locus/locus.hpp> does not.
 #pragma once
-#include <utility>  // forward
+#include <algorithm>  // max, min
+#include <climits>    // INT_MAX
+#include <utility>    // forward
 
-#include <locus/linalg/lapack.hpp>         // lapack
+#include <locus/linalg/lapack.hpp>         // lapack, require_room
 #include <locus/linalg/matrices.hpp>       // takes_matrices, for_each_matrix
 #include <locus/linalg/plain_kernels.hpp>  // plain::qr
 #include <locus/ops/call.hpp>              // call
@@ -24,8 +26,11 @@ void qr_of(std::int64_t m, std::int64_t n, T const* a, T* q, T* r) {
   std::int64_t const k = (std::min)(m, n);
   if (!all_finite(a, m * n)) return fill_with_nan(q, m * k), fill_with_nan(r, k * n);
   if (auto const& library = lapack<T>(); library && k > 0) {
+    require_room("qr", double((std::max)(m, n)));
     locus::host::one_blas_thread const alone(locus::host::cblas());
-    std::int64_t const room = 64 * n;
+    // work for 64 columns at once, for fewer ones where an int cannot say so much
+    std::int64_t const room =
+        (std::min)(n * (std::min)(k, std::int64_t(64)), std::int64_t(INT_MAX));
     workspace<T> const memory(m * n + k + room);
     T *const columns = memory.data(), *const tau = columns + m * n, *const work = tau + k;
     int const rows = int(m), all = int(n), both = int(k), wide = int(room);
@@ -34,7 +39,8 @@ void qr_of(std::int64_t m, std::int64_t n, T const* a, T* q, T* r) {
     library.geqrf(&rows, &all, columns, &rows, tau, work, &wide, &ended);
     for (std::int64_t i = 0; i < k; ++i)
       for (std::int64_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : columns[j * m + i];
-    library.orgqr(&rows, &both, &both, columns, &rows, tau, work, &wide, &ended);
+    if (ended == 0) library.orgqr(&rows, &both, &both, columns, &rows, tau, work, &wide, &ended);
+    if (ended != 0) return fill_with_nan(q, m * k), fill_with_nan(r, k * n);
     turn(columns, q, k, m);
   } else {
     workspace<double> const memory(m * n + m * k);
@@ -103,7 +109,8 @@ inline namespace LOCUS_MODE {
 /// cost:  one launch; about 4 m n k operations for each matrix, by LAPACK where one is found
 ///        (LOCUS_CBLAS=none: by loops of locus), matrices of a batch on several threads; on GPUs by
 ///        cuSOLVER, or a round trip to the host where there is none
-/// fails: at compile time, for other types and ranks; no derivative
+/// fails: at compile time, for other types and ranks; no derivative; shape_error, for an extent
+///        that LAPACK's int cannot name
 /// after: LAPACK's geqrf and orgqr, NumPy's qr with mode reduced
 template <tensor_operand A>
 constexpr auto qr(A&& a) {

@@ -6,7 +6,7 @@
 
 #include <locus/core/pack.hpp>             // make_pack
 #include <locus/grad/forward.hpp>          // bind_as
-#include <locus/linalg/lapack.hpp>         // lapack
+#include <locus/linalg/lapack.hpp>         // lapack, require_room
 #include <locus/linalg/matrices.hpp>       // takes_square_matrices, for_each_matrix
 #include <locus/linalg/plain_kernels.hpp>  // plain::solve
 #include <locus/ops/arithmetic.hpp>        // *, -
@@ -29,6 +29,7 @@ template <class T, class Right>
 int solution_of(std::int64_t n, std::int64_t m, T const* a, Right const& right, T* x) {
   int info = 0;
   if (auto const& library = lapack<T>(); library && n > 0 && m > 0) {
+    require_room("solve", double(m));
     locus::host::one_blas_thread const alone(locus::host::cblas());
     workspace<T> const memory(n * n + n * m);
     workspace<int> const pivots(n);
@@ -222,7 +223,8 @@ inline namespace LOCUS_MODE {
 ///        (LOCUS_CBLAS=none: by loops of locus), matrices of a batch on several threads; on GPUs by
 ///        cuSOLVER, or a round trip to the host where there is none
 /// fails: at compile time, for other types and ranks, and for static extents that do not fit;
-///        shape_error, where extents do not fit when they are bound
+///        shape_error, where extents do not fit when they are bound, and for more columns of b than
+///        LAPACK's int can name
 /// after: LAPACK's getrf and getrs, NumPy's solve
 template <tensor_operand A, tensor_operand B>
 constexpr auto solve(A&& a, B&& b) {

@@ -4,7 +4,7 @@
 #include <numeric>  // iota
 #include <utility>  // forward
 
-#include <locus/linalg/lapack.hpp>         // lapack
+#include <locus/linalg/lapack.hpp>         // lapack, require_room
 #include <locus/linalg/matrices.hpp>       // takes_matrices, for_each_matrix
 #include <locus/linalg/plain_kernels.hpp>  // plain::svd
 #include <locus/ops/call.hpp>              // call
@@ -23,6 +23,7 @@ inline namespace LOCUS_MODE {
 template <class T>
 bool svd_by_library(std::int64_t m, std::int64_t n, T const* a, T* u, T* s, T* vt) {
   std::int64_t const k = (std::min)(m, n);
+  require_room("svd", double((std::max)(m, n)));
   locus::host::one_blas_thread const alone(locus::host::cblas());
   workspace<T> const copy(m * n);
   workspace<int> const numbers(8 * k);
@@ -142,7 +143,8 @@ inline namespace LOCUS_MODE {
 /// cost:  one launch; about 14 m n k operations for each matrix, by LAPACK where one is found
 ///        (LOCUS_CBLAS=none: by loops of locus, which take about ten times as many), matrices of a
 ///        batch on several threads; on GPUs by cuSOLVER, or a round trip where there is none
-/// fails: at compile time, for other types and ranks; no derivative
+/// fails: at compile time, for other types and ranks; no derivative; shape_error, for sizes that
+///        LAPACK's int cannot name
 /// after: LAPACK's gesdd, NumPy's svd with full_matrices=False
 template <tensor_operand A>
 constexpr auto svd(A&& a) {

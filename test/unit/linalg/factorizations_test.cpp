@@ -126,6 +126,19 @@ TEST_CASE("qr: orthonormal columns times an upper half whose diagonal is not neg
   check_qr<float>(9, 17);
 }
 
+TEST_CASE("qr of 2^25 columns, 64 times as many numbers are more than an int counts") {
+  std::int64_t const n = std::int64_t(1) << 25;
+  Tensor<float, Dextents<2>> a(zeros<float>(dextents<2>(1, n)));
+  a(0, 0) = -3, a(0, n - 1) = 4;
+  auto const [q, r] = qr(a);
+  Tensor<float, Dextents<2>> left(1, 1);
+  run(into(left, on<CpuDevice>(q)), into(a, on<CpuDevice>(r)));
+  CHECK(left(0, 0) == -1);
+  CHECK(a(0, 0) == 3);
+  CHECK(a(0, 1) == 0);
+  CHECK(a(0, n - 1) == -4);
+}
+
 TEST_CASE("svd: falling values between orthonormal vectors, of any rank") {
   for (auto const& s : sizes) {
     CAPTURE(s[0]);
@@ -144,8 +157,8 @@ TEST_CASE("svd: falling values between orthonormal vectors, of any rank") {
   CHECK(left(1, 1) * left(1, 1) == doctest::Approx(1));
   CHECK(std::abs(left(1, 2)) < 1e-6);
   CHECK(message_of([] { linalg::require_room("eigh", 3e9); }) ==
-        "locus: eigh of so large a matrix needs a workspace whose size LAPACK cannot name; give it "
-        "fewer rows and columns");
+        "locus: eigh of so large a matrix needs sizes that LAPACK cannot name; give it fewer "
+        "rows and columns");
 }
 
 TEST_CASE("eigh: rising values and orthonormal vectors of the lower half") {
