@@ -95,7 +95,8 @@ class csr : public csr_types<T, E, Where, Index> {
   std::int64_t extent(int axis) const { return extents_.extent(axis); }
   /// means: the number of entries
   std::int64_t entries() const { return values_.size(); }
-  /// means: the values of the entries, which a program may change: a.values() *= 2.
+  /// means: the values of the entries, which a program may change: a.values() *= 2. They keep their
+  ///        number: products and transpose(a) refuse another one
   values_type& values() & { return values_; }
   values_type const& values() const& { return values_; }
   values_type&& values() && { return std::move(values_); }

@@ -150,7 +150,8 @@ inline namespace LOCUS_MODE {
 
 /// means: r[j, i] = a[i, j]; the columns of each row rise, and entries of one place stay as many
 /// device: the host     cost: one counting sort
-/// fails: at compile time, for a matrix on a GPU; shape_error, for more rows than Index counts
+/// fails: at compile time, for a matrix on a GPU; shape_error, for more rows than Index counts, and
+///        where values() got another length
 template <sparse::sparse_matrix A>
 auto transpose(A const& a) {
   using E = typename A::extents_type;
@@ -163,6 +164,7 @@ auto transpose(A const& a) {
   if constexpr (on_host) {
     std::int64_t const rows = a.extent(0), columns = a.extent(1), n = a.entries();
     sparse::require_numbers<Index>(n, rows);
+    sparse::require_lengths(rows, n, a.columns().size(), a.offsets().size());
     Tensor<T, Dextents<1>> values(n);
     Tensor<Index, Dextents<1>> numbers(n), offsets(columns + 1);
     Index const *const at = a.columns().data(), *const starts = a.offsets().data();

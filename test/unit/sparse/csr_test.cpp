@@ -213,3 +213,25 @@ TEST_CASE("a wrong matrix is refused, with the place and the remedy") {
           sparse::csr<double>(sparse::trusted, e, Values{1, 2}, Numbers{0, 9}, Numbers{0, 1});
         }) != nothing_thrown);
 }
+
+TEST_CASE("values of another length than the pattern are refused where the matrix is used") {
+  auto const a =
+      sparse::from_triplets<double>(dextents<2>(3, 3), {{0, 2, 1.}, {1, 2, 2.}, {2, 0, 3.}});
+  Values const x{1, 2, 3};
+  auto const do_not_fit = [](auto const& f) {
+    return message_of<shape_error>(f).starts_with("locus: the shapes of the operands of 'sparse.");
+  };
+  for (Values const& other : {Values{1, 2}, Values{1, 2, 3, 4}, Values(0)}) {
+    auto b = a;
+    b.values() = other;
+    CHECK(message_of<shape_error>([&] {
+            (void)transpose(b);
+          }).find(" values and 3 columns of entries; ") != std::string::npos);
+    CHECK(do_not_fit([&] { (void)eval(to_dense(b)); }));
+    CHECK(do_not_fit([&] { (void)eval(diagonal(b)); }));
+    CHECK(do_not_fit([&] { (void)eval(matmul(b, x)); }));
+    CHECK(do_not_fit([&] { (void)eval(matmul(with_values(a, other), x)); }));
+    b.values() = a.values();
+    CHECK(values_of(transpose(b).values()) == plain{3, 1, 2});
+  }
+}
