@@ -29,7 +29,7 @@ constexpr auto eye() {
 }
 
 /// means: r[i] = first + i (last - first) / (n - 1): n numbers at equal distances, the last one
-///        exactly `last`; one number is `first`
+///        exactly `last`; one number is `first`. All of it in double, rounded to T once
 /// shape: the extents given: linspace<float>(dextents<1>{n}, 0, 1)
 /// cost:  no memory: computed by its reader, as iota
 /// fails: at compile time, for integers
@@ -38,12 +38,10 @@ template <class T, std::int64_t N>
 constexpr auto linspace(Extents<N> extents, double first, double last) {
   static_assert(is_floating_v<T>,
                 "locus: linspace makes floats; write iota<int>(extents, first, by) for integers");
-  using computed = compute_t<T>;
   std::int64_t const steps = extents.as_shape().extent[0] - 1;
-  auto const by = static_cast<computed>(steps > 0 ? (last - first) / double(steps) : 0);
-  auto const end = static_cast<computed>(steps > 0 ? last : first);
-  return cast<T>(where(iota<std::int64_t>(extents) == steps, end,
-                       iota<computed>(extents, static_cast<computed>(first), by)));
+  double const by = steps > 0 ? (last - first) / double(steps) : 0, end = steps > 0 ? last : first;
+  return cast<T>(
+      where(iota<std::int64_t>(extents) == steps, end, iota<double>(extents, first, by)));
 }
 /// means: linspace<T>(Extents<N>{}, first, last)
 template <class T, std::int64_t N>

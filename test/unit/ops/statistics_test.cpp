@@ -119,6 +119,34 @@ TEST_CASE("eye has ones on its diagonal; linspace ends where it should") {
   }
   static_assert(decltype(linspace<double, 5>(0, 1))::pattern == shape{1, {5}});
 }
+TEST_CASE("linspace computes in double, and rounds each number once") {
+  auto const check = []<class T>(T, std::int64_t n, double first, double last) {
+    CAPTURE(n);
+    CAPTURE(first);
+    CAPTURE(last);
+    Tensor<T, Dextents<1>> const here(linspace<T>(dextents<1>{n}, first, last));
+    auto const there = fetch(on<GpuDevice<0>>(linspace<T>(dextents<1>{n}, first, last)));
+    double const by = (last - first) / static_cast<double>(n - 1);
+    bool all = true;
+    for (std::int64_t i = 0; i < n; ++i) {
+      T const want =
+          static_cast<T>(i == n - 1 ? last : std::fma(static_cast<double>(i), by, first));
+      all = all && here(i) == want && there(i) == want;
+    }
+    CHECK(all);
+  };
+  for (std::int64_t const n : {2, 3, 11, 1001, 3001, 20001}) {
+    check(0.f, n, -1, 1);
+    check(0.f, n, -1, 0);
+    check(0.f, n, 0.1, 1e6);
+    check(0.f, n, -3e38, 3e38);
+    check(0., n, -1.25, 3.1);
+    check(half(), n, -65504, 65504);
+    check(bfloat16(), n, 0, 0.3);
+  }
+  Tensor<float, Dextents<1>> const x(linspace<float>(dextents<1>{20001}, -1, 1));
+  CHECK((std::fabs(x(10000)) < 1e-16f && x(13333) == 0.3333f && x(19999) == 0.9999f));
+}
 TEST_CASE("stack puts its operands along a new axis") {
   Tensor<std::uint8_t, Extents<2, 3>> const x{{1, 2, 3}, {4, 5, 6}}, y{{7, 8, 9}, {10, 11, 12}};
   static_assert(decltype(stack<0>(x, y))::pattern == shape{3, {2, 2, 3}});
