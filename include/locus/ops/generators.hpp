@@ -52,9 +52,10 @@ struct uniform_fn {
   T last;  // results that round up to `high` become this number
   LOCUS_HOST_DEVICE T operator()(std::int64_t i) const {
     if constexpr (sizeof(computed) == 4) {
-      // 24 bits are a float; fminf is one instruction of a GPU, and a call on the host
+      // 24 bits are a float, and a 2^24th of a small width may be none; fminf is one instruction of
+      // a GPU, and a call on the host
       computed const v =
-          detail::fused(static_cast<computed>(random_word(seed, i) >> 8), width * 0x1p-24f, low);
+          detail::fused(static_cast<computed>(random_word(seed, i) >> 8) * 0x1p-24f, width, low);
       T const r = static_cast<T>(v);
       if constexpr (sizeof(T) == 4)
         return LOCUS_BY_SIDE(::fminf(r, last), r < last ? r : last);

@@ -210,6 +210,50 @@ TEST_CASE("uniform numbers are below `high`, whatever rounding does") {
     CHECK(high == 1001.f - 0x1p-14f);
   });
 }
+TEST_CASE("uniform numbers of a range keep their bits") {
+  auto const hash = []<class T>(T low, T high) {
+    Tensor<T, Dextents<1>> const x(uniform<T>(dextents<1>(4099), seed{11}, low, high));
+    std::uint64_t sum = 14695981039346656037u;  // FNV-1a
+    auto const* const bytes = reinterpret_cast<unsigned char const*>(x.data());
+    for (std::size_t k = 0; k < 4099 * sizeof(T); ++k) sum = (sum ^ bytes[k]) * 1099511628211u;
+    return sum;
+  };
+  CHECK(hash(0.f, 1.f) == 0xcc5c6b0b625b559d);
+  CHECK(hash(-1.f, 1.f) == 0xb6774f33f969a022);
+  CHECK(hash(1000.f, 1001.f) == 0x6e54f4ea0dca3a39);
+  CHECK(hash(-1e38f, 1e38f) == 0x715c28b9b91f5650);
+  CHECK(hash(0.f, 0x1p-102f) == 0xfa8e3ac7d50e9c5c);
+  CHECK(hash(-0x1p-60f, 0x1.8p-61f) == 0x342d07dcf82e04ea);
+  CHECK(hash(half(0.f), half(1.f)) == 0x6eeb4beb91db9b2b);
+  CHECK(hash(half(-3.f), half(0x1p-24f)) == 0xd0b40b123a5185cc);
+  CHECK(hash(bfloat16(-1.f), bfloat16(1.f)) == 0x916a1d34f2e63f41);
+  CHECK(hash(bfloat16(0.f), bfloat16(0x1p-90f)) == 0x679a7bece0d6c27b);
+  CHECK(hash(0., 1.) == 0x57ac4efb9b6b07ba);
+  CHECK(hash(-2., 3e300) == 0x613227d14ea109ab);
+}
+TEST_CASE("uniform numbers of a range near 0 fill it as those of others") {
+  std::int64_t const n = 4099;
+  on_few_backends([&] {
+    for (float const high : {1e-20f, 0x1p-103f, 1e-37f, 1e-38f, 0x1.8p-130f, 0x1p-147f}) {
+      CAPTURE(high);
+      auto const x = fetch(on<GpuDevice<0>>(uniform<float>(dextents<1>(n), seed{11}, 0, high)));
+      float const last = last_before(0.f, high);
+      bool all = true;
+      for (std::int64_t i = 0; i < n; ++i) {
+        double const part = static_cast<double>(random_word(11, i) >> 8) * 0x1p-24;
+        all = all && x(i) == std::min(static_cast<float>(part * static_cast<double>(high)), last);
+      }
+      CHECK(all);
+    }
+    bfloat16 const most(0x1p-120f);
+    auto const narrow =
+        fetch(on<GpuDevice<0>>(uniform<bfloat16>(dextents<1>(n), seed{11}, bfloat16(0.f), most)));
+    double mean = 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      mean += static_cast<double>(static_cast<float>(narrow(i))) / static_cast<double>(n);
+    CHECK(std::fabs(mean * 0x1p120 - 0.5) < 0.02);
+  });
+}
 TEST_CASE("2^20 numbers have the moments of their distribution") {
   Dextents<1> const many(1 << 20);
   for (std::uint64_t const seed : {1u, 2u, 3u}) {
