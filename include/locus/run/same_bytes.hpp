@@ -18,8 +18,9 @@ LOCUS_FUNCTION bool share_bytes(local_value const& a, int rank_a, int bytes_a, l
 
 namespace locus::internal {
 
-/// means: two indices name one element: an axis has stride 0, or steps along two axes end at one
-///        address
+/// means: two indices name one element: an axis has stride 0, or steps along several axes end at one
+///        address; of three axes and more false also where the search gives up (after 100,000 steps)
+/// cost:  a comparison for each axis, where each stride is longer than all shorter ones reach
 LOCUS_FUNCTION bool repeats_elements(std::int64_t const* extents, std::int64_t const* strides,
                                      int rank);
 

@@ -4,6 +4,7 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
+#include <algorithm>
 #include <on_backends.hpp>
 #include <random>
 #include <string>
@@ -54,6 +55,50 @@ TEST_CASE("two assignments of one plan with common elements are refused") {
     CHECK_THROWS_AS(run(plan(into(slice(table, {}, {0, 1}), one), into(table, table + 1.f))),
                     shape_error);
   });
+}
+
+TEST_CASE("steps along any number of axes that end at one element are found") {
+  auto const same = [](std::vector<std::int64_t> const& extents,
+                       std::vector<std::int64_t> const& strides) {
+    return internal::repeats_elements(extents.data(), strides.data(), int(extents.size()));
+  };
+  CHECK(same({2, 2, 2}, {1, 3, 4}));  // 1 + 3 = 4, and no two axes meet
+  CHECK(same({2, 2, 2}, {4, -1, 3}));
+  CHECK_FALSE(same({2, 2, 2}, {1, 3, 5}));
+  CHECK_FALSE(same({2, 2, 2}, {1, -2, 4}));
+  CHECK(same({2, 2, 2, 2}, {1, 2, 4, 7}));
+  CHECK_FALSE(same({2, 1, 0, 2}, {1, 1, 1, 1}));
+  CHECK_FALSE(same({}, {}));
+  // rows of rows with gaps: no search
+  std::int64_t const large = 1 << 20;
+  CHECK_FALSE(same({large, large, 100, 2}, {1, large, large * large, -100 * large * large}));
+  std::mt19937 random(7);
+  auto const up_to = [&](int n) { return std::int64_t(random() % unsigned(n)); };
+  int found = 0;
+  for (int k = 0; k < 4000; ++k) {
+    std::vector<std::int64_t> extents, strides, places(1, 0);
+    for (std::int64_t rank = 1 + up_to(5); rank > 0; --rank) {
+      extents.push_back(1 + up_to(4));
+      strides.push_back(up_to(60) - 30);
+      std::vector<std::int64_t> next;
+      for (std::int64_t const place : places)
+        for (std::int64_t i = 0; i < extents.back(); ++i)
+          next.push_back(place + i * strides.back());
+      places = next;
+    }
+    std::sort(places.begin(), places.end());
+    bool const repeats = std::adjacent_find(places.begin(), places.end()) != places.end();
+    found += repeats;
+    REQUIRE(same(extents, strides) == repeats);
+  }
+  CAPTURE(found);
+  CHECK((found > 1000 && found < 3000));
+  std::vector<float> memory(9, 1.f);
+  layout_stride layout;
+  layout.stride[0] = 1, layout.stride[1] = 3, layout.stride[2] = 4;
+  CHECK_THROWS_AS((view<CpuDevice>(memory.data(), Extents<2, 2, 2>{}, layout) =
+                       zeros<float>(Extents<2, 2, 2>{})),
+                  shape_error);
 }
 
 TEST_CASE("a view that has one element at several indices is read, and not written") {

@@ -9,9 +9,9 @@ LOCUS_COLD_BEGIN
 namespace locus::detail {
 
 /// means: a search for steps along the axes of two values that lead from a byte of one to the same
-///        byte of the other
-/// cost:  a few tries for two views of one tensor; after 100,000 tries it gives up, and meet() is
-///        false
+///        byte of the other; or of one value, from one of its elements to itself
+/// cost:  a few tries for two views of one tensor; after 100,000 tries it gives up, and meet() and
+///        returns() are false
 class ways_between {
  public:
   ways_between(local_value const& a, int rank_a, int bytes_a, local_value const& b, int rank_b,
@@ -20,6 +20,31 @@ class ways_between {
     for (int k = 0; k < rank_a; ++k) add(a.strides[k] * bytes_a, 0, a.extents[k] - 1);
     for (int k = 0; k < rank_b; ++k) add(b.strides[k] * bytes_b, 1 - b.extents[k], 0);
     add(1, 1 - bytes_b, bytes_a - 1);
+    order();
+  }
+  ways_between(std::int64_t const* extents, std::int64_t const* strides, int rank) : distance_(0) {
+    for (int k = 0; k < rank; ++k) add(strides[k], 1 - extents[k], extents[k] - 1);
+    order();
+  }
+  /// means: the two values have a byte in common
+  bool meet() { return goes(0, distance_); }
+  /// means: some steps, not all 0, lead back to the element where they began
+  bool returns() {
+    for (int k = 0; k < count_; ++k) {  // the longest step that is taken goes forward
+      std::int64_t const step = axes_[k].step, last = high_[k + 1] / step;
+      for (std::int64_t n = 1; n <= (last < axes_[k].most ? last : axes_[k].most); ++n) {
+        if (++tried_ > most_tries) return false;
+        if (goes(k + 1, -n * step)) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  struct axis {
+    std::int64_t step, least, most;
+  };
+  void order() {
     for (int i = 1; i < count_; ++i)  // the longest step first
       for (int k = i; k > 0 && axes_[k].step > axes_[k - 1].step; --k) {
         axis const longer = axes_[k];
@@ -30,13 +55,6 @@ class ways_between {
       high_[k] = high_[k + 1] + axes_[k].step * axes_[k].most;
     }
   }
-  /// means: the two values have a byte in common
-  bool meet() { return goes(0, distance_); }
-
- private:
-  struct axis {
-    std::int64_t step, least, most;
-  };
   void add(std::int64_t step, std::int64_t least, std::int64_t most) {
     if (step == 0 || least == most) return;
     if (step < 0) {
@@ -61,12 +79,12 @@ class ways_between {
                        last = floor_of(distance - low_[k + 1], me.step);
     for (std::int64_t n = first > me.least ? first : me.least;
          n <= (last < me.most ? last : me.most); ++n) {
-      if (++tried_ > 100'000) return false;
+      if (++tried_ > most_tries) return false;
       if (goes(k + 1, distance - n * me.step)) return true;
     }
     return false;
   }
-  static constexpr int room = 2 * max_rank + 1;
+  static constexpr int room = 2 * max_rank + 1, most_tries = 100'000;
   axis axes_[room];
   std::int64_t low_[room + 1]{}, high_[room + 1]{};
   std::int64_t distance_;
@@ -86,22 +104,34 @@ namespace locus::internal {
 
 LOCUS_FUNCTION bool repeats_elements(std::int64_t const* extents, std::int64_t const* strides,
                                      int rank) {
-  auto const size = [](std::int64_t s) { return s < 0 ? -s : s; };
+  std::int64_t lengths[max_rank], steps[max_rank];  // of axes with steps, the shortest step first
+  int count = 0;
   for (int a = 0; a < rank; ++a)
     if (extents[a] == 0) return false;
   for (int a = 0; a < rank; ++a) {
-    if (extents[a] > 1 && strides[a] == 0) return true;
+    if (extents[a] == 1) continue;
+    if (strides[a] == 0) return true;
+    std::int64_t const step = strides[a] < 0 ? -strides[a] : strides[a];
+    int k = count++;
+    for (; k > 0 && steps[k - 1] > step; --k) steps[k] = steps[k - 1], lengths[k] = lengths[k - 1];
+    steps[k] = step, lengths[k] = extents[a];
+  }
+  bool nested = true;  // each step is longer than all shorter ones together reach
+  for (std::int64_t k = 0, reach = 0; k < count; ++k) {
+    nested = nested && steps[k] > reach;
+    reach += steps[k] * (lengths[k] - 1);
+  }
+  if (nested) return false;
+  for (int a = 0; a < count; ++a)
     for (int b = 0; b < a; ++b) {
-      std::int64_t x = size(strides[a]), y = size(strides[b]);
-      if (extents[a] == 1 || extents[b] == 1 || y == 0) continue;
+      std::int64_t x = steps[a], y = steps[b];
       while (y != 0) {
         std::int64_t const rest = x % y;
         x = y, y = rest;
       }
-      if (size(strides[b]) / x < extents[a] && size(strides[a]) / x < extents[b]) return true;
+      if (steps[b] / x < lengths[a] && steps[a] / x < lengths[b]) return true;
     }
-  }
-  return false;
+  return count > 2 && detail::ways_between(lengths, steps, count).returns();
 }
 
 }  // namespace locus::internal
