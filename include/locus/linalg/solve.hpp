@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// solve(a, b), inverse(a), each also with_info. A program includes this header by name;
+// solve(a, b), solve_with_info(a, b), inverse(a). A program includes this header by name;
 // <locus/locus.hpp> does not.
 #pragma once
 #include <utility>  // forward
