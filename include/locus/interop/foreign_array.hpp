@@ -77,6 +77,10 @@ inline found_array find_elements(array const& a, element type, int alignment, sh
     throw shape_error(text << "locus: an array of DLPack has extents " << found.extents
                            << ", and is taken with extents " << pattern
                            << "; write dyn for extents that the type does not fix");
+  std::int64_t bytes = row_of(type).bytes;
+  if (!bytes_of_extents(found.extents.extent, static_cast<std::size_t>(pattern.rank), bytes))
+    throw dlpack_error(text << "locus: an array of DLPack has extents " << found.extents
+                            << ", more bytes than 64 bits count; ask its library for a part of it");
   if (a.strides)
     for (int k = 0; k < pattern.rank; ++k) found.strides[k] = a.strides[k];
   else

@@ -95,8 +95,9 @@ inline namespace LOCUS_MODE {
 /// shape: E; extents that are dyn are those of the array     device: Where, which holds the array
 /// cost:  one small allocation; no element is copied. Work of the other library must have ended; the
 ///        last owner waits for work of locus on the memory before the deleter runs
-/// fails: dlpack_error (null, another type, read-only, another version), shape_error (rank, extents,
-///        strides that are not those of rows), placement_error (another device): m is unchanged
+/// fails: dlpack_error (null, another type, read-only, another version, more bytes than 64 bits count),
+///        shape_error (rank, extents, strides that are not those of rows), placement_error (another
+///        device): m is unchanged
 /// after: dlpack.h; numpy.from_dlpack
 template <class T, class E, class Where = CpuDevice, dlpack::managed Managed>
 Tensor<T, E, Where> from_dlpack(Managed*& m, call_site site = call_site::here()) {

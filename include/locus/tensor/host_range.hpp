@@ -7,7 +7,7 @@
 
 #include <locus/core/error.hpp>    // shape_error
 #include <locus/expr/operand.hpp>  // tensor_operand
-#include <locus/shape/shape.hpp>   // shape
+#include <locus/shape/shape.hpp>   // shape, bytes_of_extents
 
 namespace locus {
 
@@ -29,12 +29,19 @@ template <host_range R>
 using element_of_range_t = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
 
 namespace detail {
-/// fails: shape_error, where `given` elements do not fill the extents
+/// fails: shape_error, where `given` elements do not fill the extents, or 64 bits cannot count those
+///        that do
 inline void require_size(std::int64_t given, shape const& extents) {
-  if (given == extents.size()) return;
+  std::int64_t count = 1;
+  bool const fits = bytes_of_extents(extents.extent, static_cast<std::size_t>(extents.rank), count);
+  if (fits && given == extents.size()) return;
   message text;
-  throw shape_error(text << "locus: a tensor with extents " << extents << " is made from " << given
-                         << " elements; give " << extents.size());
+  text << "locus: a tensor with extents " << extents << " is made from " << given << " elements; ";
+  if (fits)
+    text << "give " << extents.size();
+  else
+    text << "give extents whose product 64 bits can count";
+  throw shape_error(text);
 }
 }  // namespace detail
 

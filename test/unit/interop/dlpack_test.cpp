@@ -256,6 +256,15 @@ TEST_CASE("an array that does not fit is refused, named, and stays the program's
   both(nowhere,
        "locus: an array of DLPack with extents [2,3] has no memory; ask its library for one "
        "with elements");
+  std::int64_t const third = 6148914691236517206;  // 3 times this number is 2^64 + 2
+  producer<plain_array> huge(v.data(), float32, {third, 3}),
+      vast(nullptr, float32, {std::int64_t(1) << 40, std::int64_t(1) << 40});
+  both(huge,
+       "locus: an array of DLPack has extents [6148914691236517206,3], more bytes than 64 bits "
+       "count; ask its library for a part of it");
+  CHECK(message_of<dlpack_error>([&] { from_dlpack<float, Dextents<2>>(&vast.managed); }) ==
+        "locus: an array of DLPack has extents [1099511627776,1099511627776], more bytes than 64 "
+        "bits count; ask its library for a part of it");
   producer<versioned_array> newer(v.data(), float32, {2, 3});
   newer.managed.version[0] = 2;
   both(newer,

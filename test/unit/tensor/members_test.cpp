@@ -4,6 +4,7 @@
 #if !defined(LOCUS_CUDA_KERNELS)
 #define LOCUS_CUDA_KERNELS 1
 #endif
+#include <message_of.hpp>
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
@@ -98,6 +99,13 @@ TEST_CASE("a tensor is made from std::vector, std::span and std::array") {
   CHECK_THROWS_WITH_AS((Tensor<double, Dextents<2>>(v, dextents<2>(2, 3))),
                        "locus: a tensor with extents [2,3] is made from 7 elements; give 6",
                        shape_error);
+  auto const two = some(2);
+  auto const many = dextents<2>(3, 6148914691236517206);  // whose product is 2^64 + 2
+  std::string const text =
+      "locus: a tensor with extents [3,6148914691236517206] is made from 2 elements; give extents "
+      "whose product 64 bits can count";
+  CHECK(message_of<shape_error>([&] { (void)view<CpuDevice>(two, many); }) == text);
+  CHECK(message_of<shape_error>([&] { Tensor<double, Dextents<2>>(two, many); }) == text);
 }
 TEST_CASE("a tensor on a CPU is a range of its elements in row order") {
   Tensor<float, Extents<2, 3>> t{{3, 1, 2}, {6, 5, 4}};
