@@ -142,20 +142,20 @@ struct placer {
   }
 
   // ---- min_copies: exact dynamic programming ----
-  // cost[i][c] = least traffic if step i runs on choice c, with operands at their best places.
+  // cost[c][i] = least traffic if step i runs on choice c, with operands at their best places.
   // Steps with several readers are placed first and stay there.
-  static constexpr int max_choices = 10;
+  static constexpr int max_choices = 256;  // as many devices as there are codes
   static constexpr std::int64_t never = std::int64_t(1) << 56;
 
   struct program {
     device choice[max_choices]{cpu(0), gpu(0)};
     int choices = 2;
-    std::int64_t cost[max_steps][max_choices]{};
+    std::int64_t cost[max_choices][max_steps]{};  // a compiler makes only the rows in use
     bool by_bytes = true;
     constexpr void offer(device d) {
       for (int c = 0; c < choices; ++c)
         if (choice[c] == d) return;
-      if (!d.is_none() && choices < max_choices) choice[choices++] = d;
+      if (!d.is_none()) choice[choices++] = d;
     }
     constexpr std::int64_t edge_cost(step const& s, int from, int to) const {
       bool const free = from == to || s.kind == step_kind::scalar || s.kind == step_kind::index;
@@ -167,7 +167,7 @@ struct placer {
       int pick = 0;
       std::int64_t least = 0;
       for (int c = 0; c < choices; ++c) {
-        std::int64_t const v = cost[i][c] + (to < 0 ? 0 : edge_cost(s, c, to));
+        std::int64_t const v = cost[c][i] + (to < 0 ? 0 : edge_cost(s, c, to));
         bool const better =
             c == 0 || v < least || (v == least && choice[c].is_gpu() && !choice[pick].is_gpu());
         if (better) least = v, pick = c;
@@ -194,7 +194,7 @@ struct placer {
     for (short i = 0; i < p.steps.count; ++i) {
       step const& s = p.steps[i];
       for (int c = 0; c < g.choices; ++c) {
-        std::int64_t& v = g.cost[i][c];
+        std::int64_t& v = g.cost[c][i];
         if (s.kind == step_kind::scalar || s.kind == step_kind::index || s.where.is_distributed())
           continue;
         if (s.kind == step_kind::leaf) {
@@ -209,7 +209,7 @@ struct placer {
         }
         for (edge const& e : p.operands(s)) {
           int const from = g.best(p.steps[e.from], e.from, c);
-          v += g.cost[e.from][from] + g.edge_cost(p.steps[e.from], from, c);
+          v += g.cost[from][e.from] + g.edge_cost(p.steps[e.from], from, c);
           if (is_bound(s) && from != c) v = never;
           if (v > never) v = never;
         }
@@ -218,7 +218,7 @@ struct placer {
       int const to = goal_of(g, i);
       chosen[i] = g.best(s, i, to);
       trace(g, chosen, readers, i);
-      for (int c = 0; c < g.choices; ++c) g.cost[i][c] = c == chosen[i] ? 0 : never;
+      for (int c = 0; c < g.choices; ++c) g.cost[c][i] = c == chosen[i] ? 0 : never;
     }
     for (short i = 0; i < p.steps.count; ++i) {
       step& s = p.steps[i];

@@ -184,6 +184,25 @@ TEST_CASE("of equally cheap places a GPU is taken") {
   CHECK(two.steps[2].where == single(gpu(0)));
 }
 
+TEST_CASE("min_copies knows every device that a plan names") {
+  for (int const gpus : {8, 9, 20, 60, 99}) {
+    sketch g;
+    std::vector<short> leaves;
+    for (int k = 1; k <= gpus; ++k) leaves.push_back(g.leaf(single(gpu(k)), {1, {4}}));
+    short const asked = g.map({leaves.back()});
+    g.steps[asked].request = gpu(gpus), g.steps[asked].strict = true;
+    short const there = g.map({leaves.back(), leaves[0]});  // as near to its destination
+    g.ask(asked), g.ask(there, single(gpu(gpus)));
+    CAPTURE(gpus);
+    REQUIRE(g.finish(placement_rule::min_copies) == plan_error::none);
+    CHECK(g.steps[asked].where == single(gpu(gpus)));
+    CHECK(g.steps[asked].why == reason::requested);
+    CHECK(g.steps[there].where == single(gpu(gpus)));
+    CHECK(count_plan(g.view(), g.extents).fallbacks == 0);
+    CHECK(count_plan(g.view(), g.extents).copies == 1);
+  }
+}
+
 TEST_CASE("prefer_gpu: a request, home, most operands, GPU:0, in this order; without kernel the "
           "other side") {
   random_bits bits(14);
