@@ -40,11 +40,11 @@ enum class reason : unsigned char {
   requested,      // the innermost on<Device>
   home,           // all its leaves are on the device of the destination
   home_region,    // it is in the element-wise region that ends in the destination
-  most_operands,  // prefer_gpu: the GPU on which most of its operands lie
+  most_operands,  // prefer_gpu: no other GPU holds more of its operands
   first_gpu,      // prefer_gpu: none of its operands lies on a GPU
   no_gpu_kernel,  // the CPU, since GPUs have no kernel for its element types
   no_cpu_kernel,  // a GPU, since the CPU has no kernel for its element types
-  followed_data,  // follow_data: the device of its operands
+  followed_data,  // follow_data: the device of its first operand with a place
   cheapest,       // min_copies: the cheapest place
   with_replicas,  // an operand is distributed
   with_readers,   // a function of numbers alone: the device of its readers

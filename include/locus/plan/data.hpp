@@ -7,12 +7,12 @@ namespace locus {
 
 /// How steps without a decided place are placed.
 enum class placement_rule : unsigned char { prefer_gpu, follow_data, min_copies };
-/// prefer_gpu: the GPU that most operands are on; GPU:0 if there is none; without a GPU kernel the
-/// CPU
+/// prefer_gpu: the GPU that holds the most operands; GPU:0 if none holds one; without a GPU kernel
+/// the CPU
 struct prefer_gpu {
   static constexpr auto rule = placement_rule::prefer_gpu;
 };
-/// follow_data: the device of the operands
+/// follow_data: the device of the first operand with a place of its own
 struct follow_data {
   static constexpr auto rule = placement_rule::follow_data;
 };

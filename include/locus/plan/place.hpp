@@ -58,8 +58,8 @@ struct placer {
   }
 
   // ---- rule 3 ----
-  /// means: the GPU that most operands are on (ties: the first of them); none if no operand is on a
-  ///        GPU
+  /// means: the GPU that holds the most operands (ties: the first of them); none if no operand is
+  ///        on a GPU
   constexpr device gpu_of_operands(step const& s) const {
     device best{};
     int most = 0;

@@ -145,6 +145,13 @@ TEST_CASE("explain and why write into any stream what the constants say") {
         "matmul (#2) runs on /CPU:0: the fewest bytes cross devices that way (min_copies)\n");
   CHECK(written([&](auto& out) { why(out, e, "sum"); }) ==
         "no step of this plan is called 'sum'\n");
+  tensor_on<Gpu0, 2, 3> g(a);
+  auto const sentence_of = [](std::string const& said) { return said.substr(0, said.find('\n')); };
+  CHECK(sentence_of(written([&](auto& out) { why(out, where(a > 0.f, g, a), "where"); })) ==
+        "where (#5) runs on /GPU:0: no other GPU holds more of its operands (prefer_gpu)");
+  CHECK(sentence_of(written([&](auto& out) { why<follow_data>(out, 2.f * a + g, "add"); })) ==
+        "add (#4) runs on /CPU:0: its first operand with a place of its own lies there "
+        "(follow_data)");
   tensor_on<CpuDevice, 2, 2> y;
   auto const step = plan(into(y, e));
   CHECK(written([&](auto& out) { explain(out, step); }).find("result #2 on /CPU:0") !=

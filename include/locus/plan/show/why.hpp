@@ -15,12 +15,13 @@ constexpr std::string_view sentence(reason why) {
     return "all its leaves live where the destination is, and what is at home stays at home";
   case reason::home_region:
     return "it belongs to the element-wise region that ends in the destination there";
-  case reason::most_operands: return "most of its operands lie there (prefer_gpu)";
+  case reason::most_operands: return "no other GPU holds more of its operands (prefer_gpu)";
   case reason::first_gpu:
     return "it has a GPU kernel and none of its operands lies on a GPU (prefer_gpu)";
   case reason::no_gpu_kernel: return "it has no GPU kernel for its element types";
   case reason::no_cpu_kernel: return "it has no CPU kernel for its element types";
-  case reason::followed_data: return "its operands lie there (follow_data)";
+  case reason::followed_data:
+    return "its first operand with a place of its own lies there (follow_data)";
   case reason::cheapest: return "the fewest bytes cross devices that way (min_copies)";
   case reason::with_readers: return "it is made from numbers alone and goes where it is read";
   case reason::with_replicas: return "its operands are distributed over these devices";
