@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a Tensor: its pieces, a count of owners, and a count of watchers in expressions.
 #pragma once
+#include <cstdint>  // uint64_t
 #include <cstdlib>  // malloc
 #include <utility>  // exchange
 
@@ -32,7 +33,8 @@ struct tensor_block {
   int element_bytes = 0;
   mutable int kept = 0;     // devices keep copies of the elements: see memory/kept_copies.hpp
   mutable int exposed = 0;  // the program has a pointer through which it may write
-  mutable int margins = 0;  // valid rows in the margins: before a piece + 256 * behind
+  // valid rows in the margins: before a piece + 256 * behind + 65536 * runtime::queue_failures()
+  mutable std::uint64_t margins = 0;
   std::int64_t before = 0, behind = 0;  // units: bytes of margin in front of, behind each piece
   piece pieces[1];                      // where.local_count() of them
 
@@ -43,7 +45,7 @@ struct tensor_block {
 
 /// means: the rows in the margins of a tensor are old: its elements are about to change
 inline void forget_margins(tensor_block const& b) noexcept {
-  if (b.before != 0) __atomic_store_n(&b.margins, 0, __ATOMIC_RELEASE);
+  if (b.before != 0) __atomic_store_n(&b.margins, std::uint64_t(0), __ATOMIC_RELEASE);
 }
 
 namespace detail {

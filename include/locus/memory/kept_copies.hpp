@@ -35,6 +35,7 @@ struct kept_copy {
   void* data = nullptr;
   int users = 1;
   bool ready = false, dead = false;
+  std::uint64_t failures = 0;  // runtime::queue_failures() when it was made: it serves while equal
   std::uint64_t last_use = 0;
   bool summed = false;    // checked builds only, for a source in host memory
   std::uint64_t sum = 0;  // checksum of the source

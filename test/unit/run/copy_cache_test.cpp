@@ -6,7 +6,9 @@
 #endif
 #include <on_backends.hpp>
 
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 using namespace locus;
 
@@ -24,6 +26,16 @@ struct keeping {
 std::int64_t kept_on(int gpu_number) {
   return runtime::kept_copies().bytes_kept(runtime::find_device(gpu(gpu_number)));
 }
+
+/// a kernel that throws for 1
+struct throws_for_one {
+  static constexpr auto name = "throws_for_one";
+  static constexpr auto kernels = on_both;
+  float operator()(float v) const {
+    if (v == 1) throw std::domain_error("the kernel has 1");
+    return v;
+  }
+};
 
 struct outcome {
   float sum;
@@ -125,6 +137,34 @@ TEST_CASE("elements of a tensor on the host; a reference that was kept too long 
         "locus: a Tensor of float[3] was written through a reference that was taken before it was "
         "copied to /GPU:1, which kept the copy; write t(i) anew for each element, or "
         "config::set_copy_cache(0)");
+}
+
+TEST_CASE("a copy that was left out behind a kernel that failed is not kept") {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    testing::simulated_gpus const gpus(2, {.seed = seed});
+    keeping const keep(1 << 20);
+    Tensor<float, Row> const x{1, 2, 3};
+    auto const fails = [&] {
+      Tensor<float, Row, G1> const bad{1, 2};
+      Tensor<float, Row, G1> unused(2), y(3);
+      unused = map(throws_for_one{}, bad);
+      auto const kernel_fails = [&] { static_cast<void>(fetch(unused * 1.f)); };
+      if (seed % 2 == 0) std::thread(kernel_fails).join();  // a wait of another thread runs it
+      y = x * 2.f;
+      if (seed % 2 == 1)
+        std::thread([&] {
+          kernel_fails();
+          CHECK(doubled(x) == copied(12));
+        }).join();
+      CHECK_THROWS_AS(static_cast<void>(fetch(y * 1.f)), std::domain_error);
+    };
+    fails();
+    CHECK(doubled(x) == copied(12));
+    CHECK(doubled(x) == reused(12));
+    std::thread(fails).join();
+    CHECK(doubled(x) == copied(12));
+    CHECK(doubled(x) == reused(12));
+  }
 }
 
 TEST_CASE("the bytes that a device keeps are bounded; the copy that was not used longest goes") {

@@ -6,6 +6,7 @@
 
 #include <random>
 #include <sstream>
+#include <stdexcept>
 
 #include <locus/algorithms/shift.hpp>
 #include <message_of.hpp>
@@ -33,6 +34,16 @@ bool same_bits(Grid<T> const& a, Grid<T> const& b) {
   return a.size() == b.size() &&
          __builtin_memcmp(a.data(), b.data(), std::size_t(a.size()) * sizeof(T)) == 0;
 }
+
+/// a kernel that throws for 1
+struct throws_for_one {
+  static constexpr auto name = "throws_for_one";
+  static constexpr auto kernels = on_both;
+  double operator()(double v) const {
+    if (v == 1) throw std::domain_error("the kernel has 1");
+    return v;
+  }
+};
 
 // ---- programs: f(x, y, out) for tensors of any place; out has the extents of x ----
 // value(at, i, j): element (i, j) of out by a plain loop, at(k, i, j) that of x or y; it is compared
@@ -385,6 +396,23 @@ TEST_CASE("a tensor that was not written keeps its margins; each way to write on
   CHECK(x.data(0) != nullptr);  // a pointer for writing, for as long as the tensor lives
   steps_again(x, from, false);
   steps_again(x, from, false);
+}
+
+TEST_CASE("margins are not valid whose rows were left out behind a kernel that failed") {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    testing::simulated_gpus const gpus(4, {.seed = seed});
+    auto const from = draw<double>({16, 6}, 5);
+    Grid<double> a(from), b(from);
+    jacobi(a, b);
+    Four x(from), y(from);
+    Tensor<double, Dextents<1>, GpuDevice<0>> bad{1, 2}, unused(2);
+    unused = map(throws_for_one{}, bad);
+    jacobi(x, y);
+    CHECK_THROWS_AS(static_cast<void>(fetch(y * 1.0)), std::domain_error);
+    jacobi(x, y);
+    CHECK(same_bits(Grid<double>(y), b));
+    steps_again(x, from, true);
+  }
 }
 
 TEST_CASE("four readers of one tensor without a name: rows are brought once, the rest is reused") {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that memory/kept_copies.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/memory/allocate.hpp>     // allocate, release
-#include <locus/memory/kept_copies.hpp>  // the declarations
+#include <locus/core/macros.hpp>             // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/memory/allocate.hpp>         // allocate, release
+#include <locus/memory/kept_copies.hpp>      // the declarations
+#include <locus/runtime/queue_failures.hpp>  // queue_failures
 
 LOCUS_COLD_BEGIN
 
 namespace locus::runtime {
 
 LOCUS_FUNCTION bool kept_copy::is(copy_key const& k) const {
-  if (!ready || dead || key.of != k.of || key.on != k.on || key.source.data != k.source.data ||
-      key.type != k.type || key.rank != k.rank)
+  if (!ready || dead || failures != queue_failures() || key.of != k.of || key.on != k.on ||
+      key.source.data != k.source.data || key.type != k.type || key.rank != k.rank)
     return false;
   for (int a = 0; a < k.rank; ++a)
     if (extents[a] != k.source.extents[a] || strides[a] != k.source.strides[a]) return false;
@@ -44,7 +45,7 @@ LOCUS_FUNCTION kept_copy* copy_cache::make(copy_key const& k, bool checked) {
     return nullptr;  // the plan then uses its own memory for the copy
   }
   auto* const c = new kept_copy;
-  c->key = k, c->data = data;
+  c->key = k, c->data = data, c->failures = queue_failures();
   for (int a = 0; a < k.rank; ++a)
     c->extents[a] = k.source.extents[a], c->strides[a] = k.source.strides[a];
   c->summed = checked && k.from->is_host();

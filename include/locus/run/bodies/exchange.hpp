@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/exchange.hpp declares.
 #pragma once
-#include <locus/expr/block.hpp>          // tensor_block
-#include <locus/run/copy_value.hpp>      // each_part
-#include <locus/run/exchange.hpp>        // the declarations
-#include <locus/run/move_part.hpp>       // move_part, note_copy
-#include <locus/run/write_directly.hpp>  // is_written
-#include <locus/runtime/halo_reuse.hpp>  // halos_are_reused
+#include <locus/expr/block.hpp>              // tensor_block
+#include <locus/run/copy_value.hpp>          // each_part
+#include <locus/run/exchange.hpp>            // the declarations
+#include <locus/run/move_part.hpp>           // move_part, note_copy
+#include <locus/run/write_directly.hpp>      // is_written
+#include <locus/runtime/halo_reuse.hpp>      // halos_are_reused
+#include <locus/runtime/queue_failures.hpp>  // queue_failures
 
 LOCUS_LEAN_BEGIN
 
@@ -44,7 +45,9 @@ LOCUS_FUNCTION void wait_for_halos(run_state const& run, logical_device& d) {
 LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
   run.exchange.begin();
   auto const& block = *static_cast<tensor_block const*>(run.arrays.objects[me.from]);
-  int const valid = __atomic_load_n(&block.margins, __ATOMIC_ACQUIRE);
+  std::uint64_t const failures = runtime::queue_failures(),
+                      margins = __atomic_load_n(&block.margins, __ATOMIC_ACQUIRE);
+  int const valid = margins >> 16 == failures ? static_cast<int>(margins & 65535) : 0;
   bool const between = goes_between_ranks(run, me);
   bool is_valid =
       (valid & 255) >= me.before && valid >> 8 >= me.behind && runtime::halos_are_reused();
@@ -70,7 +73,8 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
   if (reused || !may_keep_margins(run, me.from, block)) return run.exchange.last();
   int const before = (valid & 255) < me.before ? me.before : valid & 255,
             behind = valid >> 8 < me.behind ? me.behind : valid >> 8;
-  __atomic_store_n(&block.margins, before + 256 * behind, __ATOMIC_RELEASE);
+  std::uint64_t const rows = static_cast<std::uint64_t>(before + 256 * behind);
+  __atomic_store_n(&block.margins, rows + 65536 * failures, __ATOMIC_RELEASE);
   run.exchange.end();
 }
 

@@ -4,6 +4,7 @@
 #include <locus/backend/simulated/late_work.hpp>  // the declarations
 #include <locus/core/clock.hpp>                   // read_clock
 #include <locus/core/macros.hpp>                  // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/runtime/queue_failures.hpp>       // count_queue_failure
 
 LOCUS_COLD_BEGIN
 
@@ -180,6 +181,7 @@ LOCUS_FUNCTION failure* late_queues::failure_of(unsigned issuer) {
 
 LOCUS_FUNCTION failure& late_queues::note_failure(unsigned issuer) {
   if (failure* const f = failure_of(issuer)) return *f;
+  runtime::count_queue_failure();
   failure f;
   f.what = std::current_exception(), f.issuer = issuer;
   return failures_.push(std::move(f));
@@ -206,6 +208,7 @@ LOCUS_FUNCTION void late_queues::rethrow_failure() {
   failure* const f = failure_of(issuing_thread());
   if (!f) return;
   leave_out_dependents(*f);
+  runtime::count_queue_failure();  // copies since the kernel failed are left out, too
   std::exception_ptr const what = std::move(f->what);
   failures_.remove(static_cast<std::size_t>(f - failures_.begin()));
   std::rethrow_exception(what);
