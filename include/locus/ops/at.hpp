@@ -29,7 +29,8 @@ inline namespace LOCUS_MODE {
 ///        index of the last axis
 /// shape: that of x without the axis
 /// device: pieces along another axis stay pieces; the axis of the cut is an error
-/// cost:  none: a part of the same memory; a reshape copies it, and so does a call, unless Axis is 0
+/// cost:  none: a part of the same memory; a reshape copies it, and so does a call, unless Axis is 0.
+///        Of a generator, all of it is computed and stored first
 /// fails: shape_error, for an index outside the axis: here where the type knows its extent, else at
 ///        binding
 /// after: NumPy's x[:, index]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generators: values that are a function of the element's index alone. A generator runs where its
 // reader runs and is fused into the reader's kernel; its bits are the same on every device and for
-// every number of threads.
+// every number of threads. A slice or an at() of a generator is no such reader: all of the generator
+// is computed and stored first.
 #pragma once
 #include <concepts>  // integral
 #include <limits>    // numeric_limits

@@ -272,7 +272,7 @@ inline namespace LOCUS_MODE {
 
 /// means: r[i...] = x[begin + i...]: slice(x, {1, -1}, all_of) or slice(x, {0, 5})
 /// shape: that of the ranges; axes without a range stay whole
-/// cost:  none: a part of the same memory
+/// cost:  none: a part of the same memory; of a generator, all of it is computed and stored first
 /// fails: at binding, for a range outside its axis
 template <tensor_operand X>
 constexpr auto slice(X&& x, range a) {
@@ -300,7 +300,7 @@ constexpr auto slice(X&& x, range a, range b, range c, range d, range e, range f
 }
 
 /// means: the same with steps: slice(x, strided{0, 10, 2}, all_of), slice(x, {0, 10, 2})
-/// cost:  none: a part of the same memory; an operand of a call is copied first
+/// cost:  none: a part of the same memory, as above; an operand of a call is copied first
 /// fails: at binding, for a range outside its axis, or a step below 1
 template <tensor_operand X, detail::slice_range... Ranges>
   requires(std::is_same_v<Ranges, strided> || ...)
