@@ -95,6 +95,22 @@ inline found_array find_elements(array const& a, element type, int alignment, sh
                             << alignment << " bytes; copy it first");
   return found;
 }
+/// The bytes of elements at strides, from the lowest element to the highest one, gaps included.
+struct bytes_at_strides {
+  char const* first;
+  std::int64_t count = 0;
+  bytes_at_strides(void const* data, shape const& extents, std::int64_t const* strides,
+                   std::int64_t element_bytes)
+      : first(static_cast<char const*>(data)) {
+    std::int64_t low = 0, high = 0;  // elements, counted from the one at `data`
+    for (int a = 0; a < extents.rank; ++a) {
+      if (extents.extent[a] == 0) return;
+      std::int64_t const last = (extents.extent[a] - 1) * strides[a];
+      (last < 0 ? low : high) += last;
+    }
+    first += low * element_bytes, count = (high - low + 1) * element_bytes;
+  }
+};
 /// means: the host waits for all work on those bytes, so that others may use them
 inline void await_bytes(logical_device& d, void const* first, std::int64_t bytes) {
   if (d.is_host()) return;

@@ -8,7 +8,8 @@
 #include <locus/backend/gpus.hpp>           // note_gpus
 #include <locus/core/macros.hpp>            // LOCUS_MODE
 #include <locus/interop/dlpack_types.hpp>   // managed, type_of
-#include <locus/interop/foreign_array.hpp>  // find_elements, block_over
+#include <locus/interop/elements.hpp>       // strides_of
+#include <locus/interop/foreign_array.hpp>  // find_elements, block_over, bytes_at_strides
 #include <locus/tensor/view.hpp>            // Tensor, View
 
 namespace locus {
@@ -63,14 +64,12 @@ class KeptArray {
     return *this;
   }
   ~KeptArray() {
-    std::int64_t low = 0, high = 0;  // elements of the view, counted from its first
-    for (int a = 0; a < E::rank(); ++a) {
-      std::int64_t const last = (view_.extents().extent(a) - 1) * view_.stride(a);
-      (last < 0 ? low : high) += last;
-    }
-    if (managed_ && view_.extents().as_shape().size() > 0)
-      dlpack::end_work_on(Where::value.at(0), view_.data() + low,
-                          (high - low + 1) * std::int64_t(sizeof(T)));
+    std::int64_t strides[max_rank + 1]{};
+    interop::strides_of(view_, strides);
+    dlpack::bytes_at_strides const bytes(view_.data(), view_.extents().as_shape(), strides,
+                                         sizeof(T));
+    if (managed_ && bytes.count > 0)
+      dlpack::end_work_on(Where::value.at(0), bytes.first, bytes.count);
     dlpack::give_back(managed_);
   }
 

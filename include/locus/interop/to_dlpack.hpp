@@ -8,7 +8,7 @@
 #include <locus/core/macros.hpp>            // LOCUS_MODE
 #include <locus/interop/dlpack_types.hpp>   // managed_tensor, type_of
 #include <locus/interop/elements.hpp>       // require_one_device, strides_of
-#include <locus/interop/foreign_array.hpp>  // await_bytes
+#include <locus/interop/foreign_array.hpp>  // await_bytes, bytes_at_strides
 
 namespace locus {
 
@@ -64,10 +64,12 @@ Managed* to_dlpack(X&& x) {
     logical_device& d = runtime::find_device(x.device());
     auto const device = dlpack::device_of(d);
     auto* const address = const_cast<std::remove_const_t<T>*>(x.data());
-    dlpack::await_bytes(d, address, s.size() * std::int64_t(sizeof(T)));
+    std::int64_t strides[max_rank + 1]{};
+    interop::strides_of(x, strides);
+    dlpack::bytes_at_strides const bytes(address, s, strides, sizeof(T));
+    dlpack::await_bytes(d, bytes.first, bytes.count);
     auto* const made = new dlpack::exported<Managed>;
-    for (int k = 0; k < s.rank; ++k) made->shape[k] = s.extent[k];
-    interop::strides_of(x, made->strides);
+    for (int k = 0; k < s.rank; ++k) made->shape[k] = s.extent[k], made->strides[k] = strides[k];
     // PyTorch calls no deleter of an array at a null address: one without elements has another
     dlpack::array const a{address ? static_cast<void*>(address) : made->shape,
                           device,

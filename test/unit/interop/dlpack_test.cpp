@@ -333,5 +333,19 @@ TEST_CASE(
     CHECK(back.device() == gpu(1));
     CHECK(back.data() == std::as_const(x).data());
     CHECK(fetch(sum(back)) == 18);
+    // a result is under way to element 0, the last one of a view that goes backwards, and to element
+    // 4, the last one of a view with gaps
+    auto* const first = std::as_const(x).data();
+    runtime::logical_device& d = runtime::find_device(gpu(1));
+    auto const wait_for = [&](int element, auto const& part) {
+      runtime::leave_arrival({&d, reinterpret_cast<char const*>(first + element), sizeof(float),
+                              runtime::mark(d, queue_kind::compute)});
+      auto* const taken = to_dlpack<versioned_array>(part);
+      CHECK_FALSE(runtime::has_arrivals());
+      taken->deleter(taken);
+      runtime::forget_arrivals();
+    };
+    wait_for(0, view<GpuDevice<1>>(first + 5, Extents<6>{}, layout_stride{{-1}}));
+    wait_for(4, view<GpuDevice<1>>(first, Extents<3>{}, layout_stride{{2}}));
   });
 }
