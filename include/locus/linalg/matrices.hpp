@@ -2,7 +2,7 @@
 // The operands of all functions of matrices, their roles over replicas, a loop over the matrices
 // of a batch.
 #pragma once
-#include <algorithm>    // max, min
+#include <algorithm>    // max
 #include <cmath>        // abs
 #include <cstdint>      // int64_t
 #include <limits>       // numeric_limits
