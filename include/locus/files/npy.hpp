@@ -75,7 +75,9 @@ bool take_exactly(V v, T& to) {
     return static_cast<double>(to) == wide || wide != wide;
   } else if constexpr (is_floating_v<T>) {
     to = T(v);  // T holds every product of a power of two and an integer below 2^digits
-    std::uint64_t magnitude = v < 0 ? 0 - static_cast<std::uint64_t>(v) : std::uint64_t(v);
+    auto magnitude = static_cast<std::uint64_t>(v);
+    if constexpr (std::is_signed_v<V>)
+      if (v < 0) magnitude = 0 - magnitude;
     while (magnitude > 0 && magnitude % 2 == 0) magnitude /= 2;
     constexpr int digits = std::numeric_limits<T>::digits;
     return magnitude >> digits == 0 && static_cast<double>(to) - static_cast<double>(to) == 0;
