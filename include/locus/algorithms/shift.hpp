@@ -77,7 +77,7 @@ inline namespace LOCUS_MODE {
 /// cost:  none for a tensor with such a Halo: its reader reads the margins; else one launch
 /// fails: at compile time, for an axis outside the rank, a By beyond -8 ... 8, no rule, or along the
 ///        cut of a value without such a Halo. Where an extent is smaller than By, with keep and zero: at
-///        compile time for static extents, else shape_error
+///        compile time for static extents, else shape_error; not along the cut, where margins have all rows
 /// after: Fortran's CSHIFT (wrap) and EOSHIFT (zero)
 template <int Axis, int By, beyond Outside = beyond::nothing, tensor_operand X>
 constexpr auto shift(X&& x) {
@@ -97,18 +97,20 @@ constexpr auto shift(X&& x) {
   static_assert(!along_cut || rule == at.margin.outside || rule == beyond::nothing,
                 "locus: shift along the cut reads the margins of a tensor, whose rule is another; "
                 "write the same rule in its Halo, as Halo<1, beyond::wrap>");
-  constexpr bool has_rows = rule == beyond::wrap || algorithms::may_have_rows(E::pattern, axis, By);
+  constexpr bool has_rows =
+      along_cut || rule == beyond::wrap || algorithms::may_have_rows(E::pattern, axis, By);
   static_assert(has_rows, "locus: shift moves more rows than its operand has; give it as many rows "
                           "as it moves by, or write beyond::wrap");
   if constexpr (!has_axis || !is_near || rule == beyond::nothing || !has_rows)
     return;
   else if constexpr (!along_cut || rule == at.margin.outside) {
     auto from = as_operand<void>(std::forward<X>(x));
-    if constexpr (rule != beyond::wrap) algorithms::check_rows<axis, By>(from);
     if constexpr (along_cut)
       return make_node(map_op<identity_fn>{}, make_node(shift_op<axis, By>{}, std::move(from)));
-    else
+    else {
+      if constexpr (rule != beyond::wrap) algorithms::check_rows<axis, By>(from);
       return algorithms::shifted_copy<axis, By, rule>(from);
+    }
   }
 }
 

@@ -167,7 +167,7 @@ TEST_CASE("expressions view tensors that live and own those that were moved into
               .starts_with("locus: operand #0 of the "
                            "expression, a Tensor of "
                            "float[4] on /CPU:0, has "
-                           "died or was moved from"));
+                           "died, was moved from"));
     V x{1, 2, 3, 4};
     auto const e = x + 1.f;
     V const taken = std::move(x);

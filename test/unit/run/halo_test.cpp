@@ -615,7 +615,7 @@ TEST_CASE("empty and short tensors, and ends that no extent has") {
 
 namespace {
 
-/// means: what a shift by By of that many rows says, on one device and along a cut
+/// means: what a shift by By of that many rows says on one device; along a cut it has the numbers of the rule
 template <int By, beyond Rule>
 void check_refusal(std::int64_t rows, std::string const& text) {
   auto const of = [](auto const& x) {
@@ -623,12 +623,24 @@ void check_refusal(std::int64_t rows, std::string const& text) {
   };
   Grid<float> const x = draw<float>({rows, 2}, 31);
   CHECK(of(x) == text);
-  CHECK(of(Cut<float, GpuDevice<0>, GpuDevice<1>, Halo<3, Rule>>(x)) == text);
+  Cut<float, GpuDevice<0>, GpuDevice<1>, Halo<3, Rule>> cut(x);
+  cut = shift<0, By>(cut);
+  Grid<float> const got(cut);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < 2; ++j) {
+      std::int64_t const from = i + By;
+      bool const inside = from >= 0 && from < rows;
+      float const end = x(from < 0 ? 0 : rows - 1, j);
+      CHECK(got(i, j) == (inside                 ? x(from, j)
+                          : Rule == beyond::wrap ? x((from + 9 * rows) % rows, j)
+                          : Rule == beyond::keep ? end
+                                                 : 0.f));
+    }
 }
 
 }  // namespace
 
-TEST_CASE("a shift by more rows than there are names itself, on one device and along a cut") {
+TEST_CASE("a shift by more rows than there are names itself on one device, and works along a cut") {
   testing::simulated_gpus const gpus(2);
   auto const text = [](char const* moved) {
     return std::string("locus: shift moves the ") + moved +
