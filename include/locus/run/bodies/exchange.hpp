@@ -73,7 +73,7 @@ LOCUS_FUNCTION void exchange_halo(run_state& run, transfer const& me) {
   if (reused || !may_keep_margins(run, me.from, block)) return run.exchange.last();
   int const before = (valid & 255) < me.before ? me.before : valid & 255,
             behind = valid >> 8 < me.behind ? me.behind : valid >> 8;
-  std::uint64_t const rows = static_cast<std::uint64_t>(before + 256 * behind);
+  auto const rows = static_cast<std::uint64_t>(before) + 256 * static_cast<std::uint64_t>(behind);
   __atomic_store_n(&block.margins, rows + 65536 * failures, __ATOMIC_RELEASE);
   run.exchange.end();
 }
