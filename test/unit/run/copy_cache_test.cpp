@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include <throws_for_one.hpp>
+
 using namespace locus;
 
 namespace {
@@ -26,16 +28,6 @@ struct keeping {
 std::int64_t kept_on(int gpu_number) {
   return runtime::kept_copies().bytes_kept(runtime::find_device(gpu(gpu_number)));
 }
-
-/// a kernel that throws for 1
-struct throws_for_one {
-  static constexpr auto name = "throws_for_one";
-  static constexpr auto kernels = on_both;
-  float operator()(float v) const {
-    if (v == 1) throw std::domain_error("the kernel has 1");
-    return v;
-  }
-};
 
 struct outcome {
   float sum;

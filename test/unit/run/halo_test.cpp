@@ -10,6 +10,7 @@
 
 #include <locus/algorithms/shift.hpp>
 #include <message_of.hpp>
+#include <throws_for_one.hpp>
 
 using namespace locus;
 
@@ -34,16 +35,6 @@ bool same_bits(Grid<T> const& a, Grid<T> const& b) {
   return a.size() == b.size() &&
          __builtin_memcmp(a.data(), b.data(), std::size_t(a.size()) * sizeof(T)) == 0;
 }
-
-/// a kernel that throws for 1
-struct throws_for_one {
-  static constexpr auto name = "throws_for_one";
-  static constexpr auto kernels = on_both;
-  double operator()(double v) const {
-    if (v == 1) throw std::domain_error("the kernel has 1");
-    return v;
-  }
-};
 
 // ---- programs: f(x, y, out) for tensors of any place; out has the extents of x ----
 // value(at, i, j): element (i, j) of out by a plain loop, at(k, i, j) that of x or y; it is compared
