@@ -197,8 +197,7 @@ bool fftw_transform_lines(From const* from, To* to, line_grid const& grid) {
   std::int64_t const even = (lines + threads - 1) / threads,
                      fit = (std::int64_t(1) << 20) / (n * std::int64_t(sizeof(complex<T>))),
                      least = fit < 1 ? 1 : fit, block = even < least ? even : least,
-                     blocks = (lines + block - 1) / block,
-                     tasks = blocks < 64 * threads ? blocks : 64 * threads;
+                     blocks = (lines + block - 1) / block;
   bool missing = false;
   auto const run_block = [&](std::int64_t k) {
     std::int64_t const first = k * block, here = lines - first < block ? lines - first : block;
@@ -223,9 +222,7 @@ bool fftw_transform_lines(From const* from, To* to, line_grid const& grid) {
       scale_numbers(out, here * out_n * std::int64_t(sizeof(To) / sizeof(T)),
                     T(1) / static_cast<T>(n));
   };
-  parallel_for(static_cast<int>(tasks), threads, [&](int task) {
-    for (std::int64_t k = blocks * task / tasks; k < blocks * (task + 1) / tasks; ++k) run_block(k);
-  });
+  parallel_for(blocks, threads, run_block);
   return !missing;
 }
 

@@ -212,15 +212,14 @@ void transform_lines(From const* from, To* to, line_grid const& grid) {
                      (1 + 0.5f * std::log2(static_cast<float>(n))) *
                      (t.chirp.re.empty() ? 1.f : 8.f);
   int const threads = threads_worth(work);
-  std::int64_t const all = rows * blocks, tasks = all < 64 * threads ? all : 64 * threads;
-  parallel_for(static_cast<int>(tasks), threads, [&](int task) {
+  parallel_ranges(rows * blocks, 1, threads, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t const numbers = t.room() * (most < columns ? most : columns),
                        // arrays a quarter of a page apart: caches keep few lines for equal places
         apart = numbers + 1088 / std::int64_t(sizeof(T));
     locus::host::workspace<T> const memory(4 * apart, "a Fourier transform; give it shorter lines");
     split_numbers<T> const x{memory.data(), memory.data() + apart},
         y{memory.data() + 2 * apart, memory.data() + 3 * apart};
-    for (std::int64_t k = all * task / tasks; k < all * (task + 1) / tasks; ++k) {
+    for (std::int64_t k = begin; k < end; ++k) {
       std::int64_t const o = k / blocks, first = k % blocks * most,
                          lanes = columns - first < most ? columns - first : most;
       auto const places = [&](std::int64_t length) {
