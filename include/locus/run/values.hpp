@@ -15,6 +15,12 @@ struct byte_range {
     auto const *x = static_cast<char const*>(first), *y = static_cast<char const*>(o.first);
     return x < y + o.bytes && y < x + bytes;
   }
+  /// means: the bytes that both have
+  constexpr byte_range common(byte_range const& o) const {
+    auto const *x = static_cast<char const*>(first), *y = static_cast<char const*>(o.first),
+               *begin = x < y ? y : x, *end = x + bytes < y + o.bytes ? x + bytes : y + o.bytes;
+    return {begin, end > begin ? end - begin : 0};
+  }
   friend constexpr bool operator==(byte_range const&, byte_range const&) = default;
 };
 }  // namespace locus::detail

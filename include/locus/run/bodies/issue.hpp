@@ -103,16 +103,9 @@ LOCUS_FUNCTION byte_range bytes_read(run_state const& run, int v, int r, bool ma
   auto const& block = *static_cast<tensor_block const*>(run.arrays.objects[leaf]);
   byte_range const own = run.bytes_of(leaf, r);
   if (own.bytes == 0) return own;
-  auto const* const first = static_cast<char const*>(own.first);
-  if (!margins) {
-    byte_range const part = run.bytes_of(v, r);
-    auto const* const from = static_cast<char const*>(part.first);
-    char const *const begin = from < first ? first : from, *const last = first + own.bytes,
-                      *const to = from + part.bytes, *const end = to < last ? to : last;
-    return {begin, end > begin ? end - begin : 0};
-  }
+  if (!margins) return own.common(run.bytes_of(v, r));
   std::int64_t const row = own.bytes / run.value(leaf, r).extents[0] * block.where.margin.width;
-  return {first - row, own.bytes + 2 * row};
+  return {static_cast<char const*>(own.first) - row, own.bytes + 2 * row};
 }
 
 /// means: orders the kernel behind the arrivals of its operands and behind readers of its results;
