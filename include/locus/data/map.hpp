@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of elements: map on several threads, prefetch, and checks of elements.
 #pragma once
-#include <charconv>  // to_chars
-#include <utility>   // cmp_less
+#include <utility>  // cmp_less
 
-#include <locus/core/macros.hpp>      // LOCUS_LEAN_BEGIN
-#include <locus/data/field.hpp>       // as_element
-#include <locus/data/workers.hpp>     // workers
-#include <locus/runtime/threads.hpp>  // thread_count
+#include <locus/core/macros.hpp>       // LOCUS_LEAN_BEGIN
+#include <locus/data/field.hpp>        // as_element
+#include <locus/data/number_text.hpp>  // number_text
+#include <locus/data/workers.hpp>      // workers
+#include <locus/runtime/threads.hpp>   // thread_count
 
 LOCUS_LEAN_BEGIN
 
@@ -157,18 +157,11 @@ struct demand_stage {
 /// fails: shape_error for a label outside [0, classes)
 template <class Label>
 void require_label(Label label, std::int64_t record, std::int64_t classes) {
-  auto const v = [&] {
-    if constexpr (std::is_integral_v<Label>)
-      return +label;
-    else
-      return static_cast<double>(label);
-  }();
   if constexpr (std::is_integral_v<Label>) {
-    if (std::cmp_greater_equal(v, 0) && std::cmp_less(v, classes)) return;
-  } else if (v >= 0 && v < double(classes))  // not so for NaN
-    return;
-  char digits[32];
-  refuse_label({digits, std::to_chars(digits, digits + sizeof digits, v).ptr}, record, classes);
+    if (std::cmp_greater_equal(+label, 0) && std::cmp_less(+label, classes)) return;
+  } else if (auto const v = static_cast<double>(label); v >= 0 && v < double(classes))
+    return;  // NaN goes on
+  refuse_label(locus::internal::number_text(label).view(), record, classes);
 }
 
 /// component Which is a label in [0, classes)

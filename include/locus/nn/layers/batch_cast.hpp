@@ -2,15 +2,15 @@
 // Batches in the form that models take: rows over the replicas, dynamic extents; and rows collected
 // again.
 #pragma once
-#include <charconv>  // to_chars
-#include <limits>    // numeric_limits
-#include <utility>   // in_range
+#include <limits>   // numeric_limits
+#include <utility>  // in_range
 
-#include <locus/nn/layers/layer.hpp>  // batch_of
-#include <locus/ops/arithmetic.hpp>   // cast
-#include <locus/ops/math.hpp>         // maximum, minimum, trunc, where
-#include <locus/tensor/eval.hpp>      // to
-#include <locus/tensor/relabel.hpp>   // relabel
+#include <locus/data/number_text.hpp>  // number_text
+#include <locus/nn/layers/layer.hpp>   // batch_of
+#include <locus/ops/arithmetic.hpp>    // cast
+#include <locus/ops/math.hpp>          // maximum, minimum, trunc, where
+#include <locus/tensor/eval.hpp>       // to
+#include <locus/tensor/relabel.hpp>    // relabel
 
 LOCUS_COLD_BEGIN
 
@@ -65,15 +65,9 @@ bool is_whole(V v) {
 }
 template <class V>
 [[noreturn, gnu::cold]] void refuse_value(std::int64_t row, V v, int bits) {
-  char digits[32];
-  char const* end = nullptr;
-  if constexpr (is_integer_v<V>)
-    end = std::to_chars(digits, digits + sizeof digits, v).ptr;
-  else
-    end = std::to_chars(digits, digits + sizeof digits, static_cast<double>(v)).ptr;
   message text;
   throw shape_error(text << "locus: row " << row << " of a batch holds "
-                         << std::string_view(digits, end)
+                         << locus::internal::number_text(v).view()
                          << ", and the model reads whole numbers of " << bits
                          << " bits; drop the record, or map it to such numbers");
 }
