@@ -107,9 +107,10 @@ struct pullback<reduce_op<Fn, R, Keep, Axes...>> {
       using T = typename X::value_type;
       auto const zero = x == 0.0;
       auto const zeros = reduction_of<sum_fn, reduction::sum, true, Axes...>(cast<T>(zero));
-      auto const others = reduction_of<Fn, R, true, Axes...>(where(zero, 1.0, x));
+      auto const rest = where(zero, 1.0, x);
+      auto const others = reduction_of<Fn, R, true, Axes...>(rest);
       return where(zero, where(zeros == 1.0, times(wide, others), 0.0),
-                   over(times(wide, with_axes<inserted, rank>(y)), where(zero, 1.0, x)));
+                   over(times(wide, with_axes<inserted, rank>(y)), rest));
     } else if constexpr (std::is_same_v<Fn, mean_fn>) {
       shape const now = shape_now(x);
       double count = 1;

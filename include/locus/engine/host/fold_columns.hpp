@@ -98,7 +98,7 @@ struct column_loops<type_list<Reducers...>, Stage, type_list<Kinds...>, type_lis
     }
     for (int j = 0; j < c.width; ++j) to.total(j, sums[j]);
   }
-  /// adds lines to the accumulators of their columns; from_memory: 0, or the lines from here on
+  /// adds lines to the accumulators of their columns; from_memory: as add_rows has it
   template <class Lanes, class Columns>
   static void add_lines(Stage const& f, column_run const& c, run_type& r, std::int64_t lines,
                         std::int64_t from_memory, std::int64_t const* step,

@@ -253,11 +253,12 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
     Stage const f = given;
     Before const before{};
     std::int64_t const whole = width / N * N;
-    // The processor brings one stream of lines by itself; several, on pages of their own, it does
-    // not: then long lines come before they are needed, and short ones are added one by one.
+    // A processor prefetches one stream of lines, but not several on pages of their own. So long
+    // lines are prefetched here, and short lines are added one by one.
+    constexpr std::int64_t longest_short_line = 3072;  // units: bytes
     bool const long_lines =
-        ((in_step[K] * std::int64_t(sizeof(typename Kinds::type)) > 3072) || ...);
-    bool const ahead_of_use = from_memory > 0 && long_lines && whole >= lines_at_once * N,
+        ((in_step[K] * std::int64_t(sizeof(typename Kinds::type)) > longest_short_line) || ...);
+    bool const prefetches = from_memory > 0 && long_lines && whole >= lines_at_once * N,
                one_by_one = from_memory > 0 && !long_lines;
     auto const count_at = [&](std::int64_t r) { return static_cast<int>((to.count + r) & 7); };
     auto const lines = [&](std::int64_t r, auto line_numbers) __attribute__((always_inline)) {
@@ -269,7 +270,7 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       std::int64_t ahead = r + 8, ahead_at = 0;
       for (std::int64_t j = 0; j < whole; j += N) {
         std::int64_t const at[] = {(j & steps[K])..., 0};
-        if (ahead_of_use && ahead < from_memory)
+        if (prefetches && ahead < from_memory)
           prefetch<int(line_numbers.size())>(from, steps, in_step, whole, ahead, ahead_at);
         auto const value_of = [&](auto k) __attribute__((always_inline)) {
           auto const v = values(f, before, line(k), at);

@@ -39,8 +39,7 @@ LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch
       text << ", whose weights are finite; scale the data or lower the learning rate";
   } else
     text << "all layers, targets and weights are finite, so it is the loss: a label that is no "
-            "class, "
-            "a logarithm of 0, or a number that is too large";
+            "class, a logarithm of 0, or a number that is too large";
   throw not_finite(text);
 }
 
