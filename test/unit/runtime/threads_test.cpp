@@ -42,15 +42,20 @@ TEST_CASE("ranges hold each task once, also of more tasks than an int counts") {
         CAPTURE(tasks);
         CAPTURE(least);
         CAPTURE(threads);
-        std::atomic<std::int64_t> count = 0, sum = 0, calls = 0;  // of first + ... + end - 1
+        std::atomic<std::int64_t> count = 0, calls = 0;
+        std::atomic<std::uint64_t> sum = 0;  // of first + ... + end - 1, modulo 2^64
+        auto sum_of = [](std::int64_t first, std::int64_t end) {
+          auto const n = static_cast<std::uint64_t>(end - first);
+          auto const ends = static_cast<std::uint64_t>(first + end - 1);
+          return n % 2 == 0 ? n / 2 * ends : n * (ends / 2);
+        };
         parallel_ranges(tasks, least, threads, [&](std::int64_t first, std::int64_t end) {
           if (first >= end) count += tasks + 1;
           count += end - first, ++calls;
-          sum += (end - first) % 2 == 0 ? (end - first) / 2 * (first + end - 1)
-                                        : (end - first) * ((first + end - 1) / 2);
+          sum += sum_of(first, end);
         });
         CHECK(count == tasks);
-        CHECK(sum == (tasks % 2 == 0 ? tasks / 2 * (tasks - 1) : (tasks - 1) / 2 * tasks));
+        CHECK(sum == sum_of(0, tasks));
         CHECK(calls <= 64 * std::max(threads, 1));
       }
   std::vector<std::atomic<int>> seen(1000);
