@@ -4,8 +4,11 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include <locus/locus.hpp>
 #include <locus/nn/layers/frozen.hpp>
@@ -143,4 +146,29 @@ TEST_CASE("a step that failed between two places of a layer leaves no gradients 
   CHECK(values_of(t.weights()) == begin);
   static_cast<void>(t.train_on_batch(x, y)), static_cast<void>(want.train_on_batch(x, y));
   CHECK(values_of(t.weights()) == values_of(want.weights()));
+}
+
+TEST_CASE(
+    "each weight of a shared network has a name of its own, and comes back from a checkpoint") {
+  auto const net = nn::shared(nn::Sequential{nn::Dense<3>{nn::tanh}, nn::BatchNorm{},
+                                             nn::Residual{nn::Dense<3>{nn::tanh}}});
+  nn::Sequential const model{nn::Input<3>{}, net, net, nn::Dense<2>{}};
+  auto t = nn::compile<CpuDevice, double>(model, nn::Adam{0.1}, nn::MeanSquaredError{});
+  std::vector<std::string> names;
+  for (nn::stored const& w : t.weights()) names.push_back(w.name);
+  CHECK(names == std::vector<std::string>{"dense/kernel", "dense/bias", "batch_normalization/gamma",
+                                          "batch_normalization/beta",
+                                          "batch_normalization/moving_mean",
+                                          "batch_normalization/moving_variance", "dense_1/kernel",
+                                          "dense_1/bias", "dense_2/kernel", "dense_2/bias"});
+  auto const x = random_rows(3, 1), y = random_rows(2, 2);
+  static_cast<void>(t.train_on_batch(x, y));
+  std::string const path = "/tmp/locus_shared_" + std::to_string(getpid()) + ".npz";
+  nn::save_checkpoint(path, t);
+  auto other = nn::compile<CpuDevice, double>(model, nn::Adam{0.1}, nn::MeanSquaredError{});
+  static_cast<void>(nn::load_checkpoint(path, other));
+  unlink(path.c_str());
+  CHECK(values_of(other.weights()) == values_of(t.weights()));
+  static_cast<void>(t.train_on_batch(x, y)), static_cast<void>(other.train_on_batch(x, y));
+  CHECK(values_of(other.weights()) == values_of(t.weights()));
 }

@@ -40,6 +40,12 @@ struct shared_state {
     if (first) of->state.for_each_parameter(f);
   }
   bool learns() { return nn::learns(of->state); }  // at each place
+  /// means: f(label, state) for every layer of a shared network, once
+  template <class F>
+    requires requires(State& s, F&& f) { s.visit(f); }
+  void visit(F&& f) {
+    if (first) of->state.visit(f);
+  }
   template <class X>
   auto forward(X const& x, kept& k, pass const& p) {
     if (p.training) of->has_gradients = false;
