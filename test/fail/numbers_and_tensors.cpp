@@ -7,6 +7,8 @@
 // expect-5: locus: cast needs an element type; write cast<float>(x)
 // expect-6: locus: a generator takes extents; write zeros<float>(Extents<3>{}), or zeros<float>(dextents<1>{n})
 // expect-7: locus: a generator takes extents; write zeros<float>(Extents<3>{}), or zeros<float>(dextents<1>{n})
+// expect-8: locus: a generator of integers is given a fraction; write full<float>(...), or an integer
+// expect-9: locus: a generator of integers is given a fraction; write full<float>(...), or an integer
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -25,7 +27,13 @@ auto misuse() { return cast(a); }
 auto misuse() { return zeros<float>(3); }
 #elif LOCUS_MUST_FAIL == 7
 auto misuse() { return uniform<float>(3, seed{1}); }
+#elif LOCUS_MUST_FAIL == 8
+auto misuse() { return full<int>(Extents<3>{}, 0.5); }
+#elif LOCUS_MUST_FAIL == 9
+auto misuse() { return iota<int>(Extents<3>{}, 0, 1.5f); }
 #else
+auto fractions() { return full<float>(Extents<3>{}, 0.5) + iota<float>(Extents<3>{}, 0, 0.5); }
+auto integers() { return full<int>(Extents<3>{}, 'a') + iota<int>(Extents<3>{}, 0, 2u); }
 float proper() {
   return fetch(sum(matmul(a, zeros<float>(Extents<2, 2>{}) * 2.f + cast<float>(a))));
 }

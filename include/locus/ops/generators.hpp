@@ -188,8 +188,16 @@ constexpr auto normal(Extents<N...> extents, S number) {
   return normal<T>(extents, seed{number});
 }
 
-// refuses a number of elements in place of extents, a likely first attempt
+// refuse likely first attempts: a number of elements in place of extents, fractions of integers
 namespace detail {
+template <class T, class... Given>
+concept fractions_of_integers = std::integral<T> && (is_floating_v<Given> || ...);
+template <class T>
+consteval bool refuse_fractions() {
+  static_assert(always_false<T>, "locus: a generator of integers is given a fraction; write "
+                                 "full<float>(...), or an integer");
+  return false;
+}
 template <class N>
 consteval bool refuse_number_of_elements() {
   static_assert(always_false<N>,
@@ -220,6 +228,16 @@ template <class T, std::int64_t... N, class... Given>
   requires(!detail::begin_with_seed<Given...>)
 constexpr auto normal(Extents<N...>, Given...) {
   return detail::refuse_no_seed<T, Given...>();
+}
+template <class T, std::int64_t... N, class... Given>
+  requires detail::fractions_of_integers<T, Given...>
+constexpr auto full(Extents<N...>, Given...) {
+  return detail::refuse_fractions<T>();
+}
+template <class T, std::int64_t... N, class... Given>
+  requires detail::fractions_of_integers<T, Given...>
+constexpr auto iota(Extents<N...>, Given...) {
+  return detail::refuse_fractions<T>();
 }
 template <class T, std::integral N, class... More>
 constexpr auto zeros(N, More...) {
