@@ -16,6 +16,7 @@
 // expect-14: locus: this operation has no kernel for pieces along the cut of its operands; gather first with to<Mirrored<...>>(x) or to<Device>(x), or cut another axis
 // expect-15: locus: a matrix with other values points to the matrix; give with_values a named one
 // expect-16: locus: view_csr keeps no array; give it arrays with names, or spans
+// expect-17: locus: transpose puts the values of a sparse matrix in another order; store them in the matrix first: a.values() = v; transpose(a)
 #include <vector>
 
 #include <locus/locus.hpp>
@@ -74,7 +75,13 @@ auto misuse() {
   return sparse::view_csr<CpuDevice>(dextents<2>(1, 1), std::vector<double>(), short_ones,
                                      short_ones);
 }
+#elif LOCUS_MUST_FAIL == 17
+auto misuse() { return transpose(with_values(a, 2. * x)); }
 #else
+auto stored() {
+  a.values() = 2. * x;
+  return transpose(a);
+}
 auto proper() { return eval(matmul(a, matmul(with_values(small, x), x))); }
 auto also_proper() { return eval(matmul(mirrored, columns)); }
 #endif

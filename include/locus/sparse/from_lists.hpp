@@ -150,8 +150,8 @@ inline namespace LOCUS_MODE {
 
 /// means: r[j, i] = a[i, j]; the columns of each row rise, and entries of one place stay as many
 /// device: the host     cost: one counting sort
-/// fails: at compile time, for a matrix on a GPU; shape_error, for more rows than Index counts, and
-///        where values() got another length
+/// fails: at compile time, for a matrix on a GPU and for with_values(a, v); shape_error, for more rows
+///        than Index counts, and where values() got another length
 template <sparse::sparse_matrix A>
 auto transpose(A const& a) {
   using E = typename A::extents_type;
@@ -161,7 +161,10 @@ auto transpose(A const& a) {
   constexpr bool on_host = A::policy::value.is_single() && A::policy::value.at(0).is_cpu();
   static_assert(on_host, "locus: a sparse matrix is transposed on the host; write "
                          "to<GpuDevice<0>>(transpose(to<CpuDevice>(a)))");
-  if constexpr (on_host) {
+  constexpr bool has_values = requires { a.values().data(); };
+  static_assert(has_values, "locus: transpose puts the values of a sparse matrix in another order; "
+                            "store them in the matrix first: a.values() = v; transpose(a)");
+  if constexpr (on_host && has_values) {
     std::int64_t const rows = a.extent(0), columns = a.extent(1), n = a.entries();
     sparse::require_numbers<Index>(n, rows);
     sparse::require_lengths(rows, n, a.columns().size(), a.offsets().size());
