@@ -73,6 +73,17 @@ constexpr short emit_step(builder& b, request r, short const* operands) {
                sizeof...(T));
 }
 
+/// The operation Op with results of type Result: a mean of halves whose rows stay floats.
+template <class Op, class Result>
+struct with_result : Op {
+  template <class...>
+  using result = Result;
+};
+/// means: Op where its results of operands T... have that type, else with_result<Op, Result>
+template <class Op, class Result, class... T>
+using resulting = std::conditional_t<std::is_same_v<typename Op::template result<T...>, Result>, Op,
+                                     with_result<Op, Result>>;
+
 }  // namespace internal
 
 namespace detail {

@@ -74,19 +74,19 @@
   /* / of integers is refused: three divisions are meant by it */ \
   ROW(two,   divide,        "RealDiv",      scale_left, field_elements, 8,  none, (apart),      (wrapping, /), \
       (of_fields, simd::divide(a, b)), (reading, second, over(g, b), itself | second, over(times(minus(g), y), b))) \
-  /* the largest integer not above a / b; 0 where b is 0     after: Python's // */ \
+  /* the largest integer not above a / b, which is rounded first for floats; 0 where an integer b is 0     after: Python's // of integers, TensorFlow's FloorDiv of floats */ \
   ROW(two,   floor_div,     "FloorDiv",     none,       real_elements,  10, none, (named),      (apart), \
       (or_lanes, simd::by_registers<simd::vector_floor>(simd::divide(a, b))), (no_gradient)) \
-  /* a / b without its fraction; 0 where b is 0     after: C's integer division */ \
+  /* a / b, rounded first for floats, without its fraction; 0 where an integer b is 0     after: C's integer division */ \
   ROW(two,   trunc_div,     "TruncateDiv",  none,       real_elements,  10, none, (named),      (apart), \
       (or_lanes, simd::by_registers<simd::vector_trunc>(simd::divide(a, b))), (no_gradient)) \
   /* a / b in double for integers, in their own type for floats; 0 where an integer b is 0 */ \
   ROW(two,   true_div,      "RealDiv",      none,       numbers,        8,  none, (named),      (apart), \
       (of_fields, simd::divide(a, b)), (reading, second, over(g, b), itself | second, over(times(minus(g), y), b))) \
-  /* a - b trunc_div(a, b), exactly; 0 where an integer b is 0; the operator % of integers     after: C's fmod and % */ \
+  /* a - b trunc(a / b) of the exact quotient; 0 where an integer b is 0; the operator % of integers     after: C's fmod and % */ \
   ROW(two,   fmod,          "TruncateMod",  none,       real_elements,  16, none, (named),      (apart), \
       (by_lanes), (reading, nothing, g, first | second, times(minus(g), trunc_div(a, b)))) \
-  /* a - b floor_div(a, b): the sign is that of b; 0 where an integer b is 0     after: Python's % */ \
+  /* a - b floor(a / b) of the exact quotient: the sign is that of b; 0 where an integer b is 0     after: Python's % */ \
   ROW(two,   floor_mod,     "FloorMod",     none,       real_elements,  16, none, (named),      (apart), \
       (by_lanes), (reading, nothing, g, first | second, times(minus(g), floor_div(a, b)))) \
   /* |a| with the sign of b, also of -0; its derivative where a is 0 is 0 */ \

@@ -127,7 +127,9 @@ LOCUS_ELEMENTWISE_ARITHMETIC(LOCUS_FUNCTOR)
 #undef LOCUS_FUNCTOR_OF_three_apart
 #undef LOCUS_FUNCTOR_OF_any_apart
 
-/// means: the largest integer not above a / b; 0 where an integer b is 0     after: Python's //
+/// means: the largest integer not above a / b, which is rounded first for floats; 0 where an integer
+///        b is 0
+/// after: Python's // of integers, TensorFlow's FloorDiv of floats
 struct floor_div_fn {
   LOCUS_BUILTIN("floor_div")
   template <class Lhs, class Rhs>
@@ -149,7 +151,8 @@ struct floor_div_fn {
   }
 };
 
-/// means: a / b without its fraction; 0 where an integer b is 0     after: C's integer division
+/// means: a / b, rounded first for floats, without its fraction; 0 where an integer b is 0
+/// after: C's integer division
 struct trunc_div_fn {
   LOCUS_BUILTIN("trunc_div")
   template <class Lhs, class Rhs>
@@ -194,7 +197,7 @@ struct copysign_fn {
       return LOCUS_MATH(copysign)(static_cast<T>(a), static_cast<T>(b));
   }
 };
-/// means: a - b trunc_div(a, b), exactly; 0 where an integer b is 0     after: C's fmod and %
+/// means: a - b trunc(a / b) of the exact quotient; 0 where an integer b is 0     after: C's fmod, %
 struct fmod_fn {
   LOCUS_BUILTIN("fmod")
   template <class Lhs, class Rhs>
@@ -209,7 +212,8 @@ struct fmod_fn {
       return y == T(0) || detail::is_minus_one(y) ? T(0) : static_cast<T>(x % y);
   }
 };
-/// means: a - b floor_div(a, b), with the sign of b; 0 where an integer b is 0     after: Python's %
+/// means: a - b floor(a / b) of the exact quotient, with the sign of b; 0 where an integer b is 0
+/// after: Python's %
 struct floor_mod_fn {
   LOCUS_BUILTIN("floor_mod")
   template <class Lhs, class Rhs>

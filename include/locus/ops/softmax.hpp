@@ -44,7 +44,8 @@ struct log_softmax_fn {
   }
 };
 
-/// means: m = max x, e = exp(x - m), s = sum e, r = e / s or (x - m) - log s
+/// means: m = max x, e = exp(x - m), s = sum e, r = e / s or (x - m) - log s; s of 16-bit floats is a
+///        float
 /// after: the shift by the maximum, which keeps exp from overflowing: Higham et al., IMA J. Numer.
 ///        Anal. 2021
 template <int Axis, bool Log>
@@ -52,14 +53,18 @@ struct softmax_op {
   using named = std::conditional_t<Log, log_softmax_fn, softmax_fn>;
   using max_op = reduce_op<softmax_max_fn, reduction::max, true, Axis>;
   using exp_op = map_op<softmax_exp_fn>;
-  using sum_op = reduce_op<softmax_sum_fn, reduction::sum, true, Axis>;
-  using last_op = map_op<named>;
+  template <class T>
+  using sum_op =
+      internal::resulting<reduce_op<softmax_sum_fn, reduction::sum, true, Axis>, compute_t<T>, T>;
+  template <class T>
+  using last_op =
+      std::conditional_t<is_narrow_v<T>, internal::with_result<map_op<named>, T>, map_op<named>>;
   static constexpr int steps = 4, edges = Log ? 7 : 6;
   template <class T>
   using result = T;
   template <class T>
-  using entries =
-      type_list<entry<max_op, T>, entry<exp_op, T>, entry<sum_op, T>, entry<last_op, T>>;
+  using entries = type_list<entry<max_op, T>, entry<exp_op, T>, entry<sum_op<T>, compute_t<T>>,
+                            entry<last_op<T>, T>>;
   static constexpr shape infer(shape a) { return a; }
 
   template <class T>
@@ -69,12 +74,13 @@ struct softmax_op {
     short const m = emit_step<max_op, T>(b, r, &x);
     short const x_m[] = {x, m};
     short const e = emit_step<exp_op, T, T>(b, r, x_m);
-    short const s = emit_step<sum_op, T>(b, r, &e);
+    short const s = emit_step<sum_op<T>, T>(b, r, &e);
+    using S = compute_t<T>;
     short const x_m_s[] = {x, m, s}, e_s[] = {e, s};
     if constexpr (Log)
-      return emit_step<last_op, T, T, T>(b, r, x_m_s);
+      return emit_step<last_op<T>, T, T, S>(b, r, x_m_s);
     else
-      return emit_step<last_op, T, T>(b, r, e_s);
+      return emit_step<last_op<T>, T, S>(b, r, e_s);
   }
 };
 

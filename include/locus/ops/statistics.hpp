@@ -14,7 +14,7 @@
 
 namespace locus {
 
-/// means: m = mean x along Axes, d = x - m, r = mean d^2
+/// means: m = mean x along Axes, d = x - m, r = mean d^2; of 16-bit floats m, d and d^2 are floats
 /// after: the algorithm of two passes, whose error does not grow with the mean (Chan, Golub, LeVeque,
 ///        The American Statistician 1983)
 template <bool Keep, int... Axes>
@@ -23,23 +23,28 @@ struct variance_op {
   using mean_op = reduce_op<mean_fn, reduction::sum, true, Axes...>;
   using distance_op = map_op<subtract_fn>;
   using square_op = map_op<square_fn>;
-  using last_op = reduce_op<mean_fn, reduction::sum, Keep, Axes...>;
+  using mean_of_squares_op = reduce_op<mean_fn, reduction::sum, Keep, Axes...>;
   static constexpr int steps = 4, edges = 5;
   template <class T>
   using result = T;
   template <class T>
-  using entries =
-      type_list<entry<mean_op, T>, entry<distance_op, T>, entry<square_op, T>, entry<last_op, T>>;
-  static constexpr shape infer(shape a) { return last_op::infer(a); }
+  using first_op = internal::resulting<mean_op, compute_t<T>, T>;
+  template <class T>
+  using last_op = internal::resulting<mean_of_squares_op, T, compute_t<T>>;
+  template <class T>
+  using entries = type_list<entry<first_op<T>, compute_t<T>>, entry<distance_op, compute_t<T>>,
+                            entry<square_op, compute_t<T>>, entry<last_op<T>, T>>;
+  static constexpr shape infer(shape a) { return mean_of_squares_op::infer(a); }
 
   template <class T>
   static constexpr short emit(builder& b, request r, short const* operands) {
     using internal::emit_step;
+    using M = compute_t<T>;
     short const x = operands[0];
-    short const x_m[] = {x, emit_step<mean_op, T>(b, r, &x)};
-    short const d = emit_step<distance_op, T, T>(b, r, x_m);
-    short const squared = emit_step<square_op, T>(b, r, &d);
-    return emit_step<last_op, T>(b, r, &squared);
+    short const x_m[] = {x, emit_step<first_op<T>, T>(b, r, &x)};
+    short const d = emit_step<distance_op, T, M>(b, r, x_m);
+    short const squared = emit_step<square_op, M>(b, r, &d);
+    return emit_step<last_op<T>, M>(b, r, &squared);
   }
 };
 

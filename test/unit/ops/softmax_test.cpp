@@ -92,6 +92,22 @@ TEST_CASE("softmax over a sharded axis is two all-reduces, beside it none") {
     check_sharded<Sharded<0, GpuDevice<0>, GpuDevice<1>, GpuDevice<2>>>();
   });
 }
+TEST_CASE("a softmax of 16-bit floats adds more numbers than a half can count") {
+  auto const check = []<class T>(T, double unit) {
+    constexpr std::int64_t rows = 70000;
+    Tensor<T, Dextents<2>> x(rows, 2);
+    x = T(1.f);
+    Tensor<float, Dextents<2>> const r(cast<float>(eval(softmax<0>(x)))),
+        logs(cast<float>(eval(log_softmax<0>(x)))),
+        lines(cast<float>(eval(softmax<1>(transpose(x)))));
+    double const tiny = std::is_same_v<T, half> ? std::ldexp(1., -25) : 0;  // half of a denormal
+    CHECK(std::fabs(r(rows - 1, 1) * double(rows) - 1) <= unit + tiny * double(rows));
+    CHECK(std::fabs(lines(1, 0) * double(rows) - 1) <= unit + tiny * double(rows));
+    CHECK(std::fabs(logs(0, 0) + std::log(double(rows))) <= 12 * unit);
+  };
+  check(half(), std::ldexp(1., -11));
+  check(bfloat16(), std::ldexp(1., -8));
+}
 TEST_CASE("infinities and NaN in a row of softmax") {
   on_few_backends([] {
     float const inf = INFINITY;

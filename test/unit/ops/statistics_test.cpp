@@ -73,6 +73,33 @@ TEST_CASE("a variance is one step with its operand: static extents stay, a row i
   Tensor<float, Extents<2>> const two{1, 2};
   CHECK(std::isnan(fetch(var(two, ddof{2}))));
 }
+TEST_CASE("a variance of 16-bit floats has means that are floats, along each axis") {
+  testing::simulated_gpus gpus(2);
+  auto const check = []<class T>(T, double middle, double width) {
+    constexpr std::int64_t n = 37, m = 19;
+    Tensor<T, Dextents<2>> x(n, m);
+    oracle::random r(3);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < m; ++j)
+        x(i, j) = static_cast<T>(static_cast<float>(r.real(middle - width, middle + width)));
+    Tensor<double, Dextents<2>> const exact(cast<double>(x));
+    Tensor<T, Dextents<2>, Sharded<0, GpuDevice<0>, GpuDevice<1>>> const cut(x);
+    double const unit = std::ldexp(1., std::is_same_v<T, half> ? -11 : -8);
+    auto const near_to = [&](auto const& got, auto const& want) {
+      return fetch(max(abs(cast<double>(fetch(got)) - fetch(want)) / fetch(want))) <= 2 * unit;
+    };
+    CHECK(near_to(var<0>(x), var<0>(exact)));
+    CHECK(near_to(var<1>(x), var<1>(exact)));
+    CHECK(near_to(var<0>(cut), var<0>(exact)));
+    CHECK(near_to(standard_deviation<0>(x), standard_deviation<0>(exact)));
+    double const whole = fetch(var(exact));
+    CHECK(std::fabs(double(static_cast<float>(fetch(var(x)))) - whole) <= 2 * unit * whole);
+  };
+  check(half(), 2048, 8);
+  check(half(), 0, 1);
+  check(bfloat16(), 256, 6);
+  check(bfloat16(), -1000, 30);
+}
 TEST_CASE("dot, norm and outer of vectors") {
   testing::simulated_gpus gpus(2);
   using Cut = Tensor<double, Dextents<1>, Sharded<0, GpuDevice<0>, GpuDevice<1>>>;
