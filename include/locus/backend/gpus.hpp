@@ -52,10 +52,15 @@ template <bool = true>
 struct names_a_gpu {
   static inline bool const registered = (gpus_of_program = &whole_gpu_part, true);
 };
-/// means: if NamesGpu, this program uses GPUs
+/// means: if NamesGpu, this program uses GPUs; also before main, where a tensor of a GPU may be made
+///        sooner than `registered`
 template <bool NamesGpu>
 void note_gpus() {
-  if constexpr (NamesGpu) static_cast<void>(&names_a_gpu<NamesGpu>::registered);
+  if constexpr (NamesGpu) {
+    static_cast<void>(&names_a_gpu<NamesGpu>::registered);
+    if (!__atomic_load_n(&gpus_of_program, __ATOMIC_ACQUIRE))
+      __atomic_store_n(&gpus_of_program, &whole_gpu_part, __ATOMIC_RELEASE);
+  }
 }
 
 }  // namespace locus::runtime
