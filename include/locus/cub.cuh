@@ -60,8 +60,8 @@ void instantiate_folds_of() {
   using X = Tensor<T, Dextents<1>, GpuDevice<0>> const&;
   lowering::instantiate<decltype(sum(std::declval<X>()))>();
   if constexpr (is_floating_v<T>) lowering::instantiate<decltype(mean(std::declval<X>()))>();
-  lowering::instantiate<decltype(max(std::declval<X>()))>();
-  lowering::instantiate<decltype(min(std::declval<X>()))>();
+  lowering::instantiate<decltype((max)(std::declval<X>()))>();
+  lowering::instantiate<decltype((min)(std::declval<X>()))>();
 }
 template <class... T>
 void instantiate_folds() {

@@ -60,12 +60,12 @@ void check_segments(Id const* ids, std::int64_t first, std::int64_t end, std::in
                     id_place const& place) {
   constexpr bool wide = sizeof(Id) == 8 || (sizeof(Id) == 4 && std::is_unsigned_v<Id>);
   using number = std::conditional_t<wide, std::int64_t, int>;
-  constexpr std::int64_t most = std::numeric_limits<number>::max();
+  constexpr std::int64_t most = (std::numeric_limits<number>::max)();
   auto const last = static_cast<number>(segments - 1 < most ? segments - 1 : most);
   number signs = 0;
   for (std::int64_t j = first; j < end; ++j) {
     auto const s = static_cast<number>(ids[j]);
-    signs |= s | (last - (s & std::numeric_limits<number>::max()));
+    signs |= s | (last - (s & (std::numeric_limits<number>::max)()));
   }
   for (std::int64_t j = first; signs < 0 && j < end; ++j) {
     auto const s = static_cast<std::int64_t>(ids[j]);

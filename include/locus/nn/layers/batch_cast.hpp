@@ -59,7 +59,7 @@ bool is_whole(V v) {
   else {
     using limits = std::numeric_limits<T>;
     auto const d = static_cast<double>(v);
-    return d >= double(limits::min()) && d < double(limits::max()) + 1 &&
+    return d >= double((limits::min)()) && d < double((limits::max)()) + 1 &&
            double(static_cast<T>(d)) == d;
   }
 }
@@ -80,13 +80,13 @@ auto as_whole(X const& x) {
   if constexpr (!narrows<T, V>)
     return cast<T>(x);
   else if constexpr (is_integer_v<V>) {
-    constexpr V low = std::in_range<V>(limits::min()) ? static_cast<V>(limits::min()) : V(0),
-                high = std::in_range<V>(limits::max()) ? static_cast<V>(limits::max())
-                                                       : std::numeric_limits<V>::max();
+    constexpr V low = std::in_range<V>((limits::min)()) ? static_cast<V>((limits::min)()) : V(0),
+                high = std::in_range<V>((limits::max)()) ? static_cast<V>((limits::max)())
+                                                         : (std::numeric_limits<V>::max)();
     return cast<T>(maximum(minimum(x, high), low));
   } else {
     auto const v = cast<double>(x);  // which each integer of 32 bits is, too
-    auto const inside = minimum(maximum(v, double(limits::min())), double(limits::max()));
+    auto const inside = minimum(maximum(v, double((limits::min)())), double((limits::max)()));
     return cast<T>(where(trunc(v) == inside, inside, -1.));
   }
 }
