@@ -557,6 +557,8 @@ TEST_CASE("the options of a session, and those that cannot be") {
         .virtual_devices = {{.memory_limit_mb = {1}}},
         .num_virtual_devices_per_gpu = 2},
        "both set"},
+      {{.device_count = {{"CPU", 101}}},
+       "locus: device_count of \"CPU\" is 101 and at most 100; ask for fewer"},
       {{.device_count = {{"GPU", -1}}}, "locus: device_count of \"GPU\" is -1"},
       {{.intra_op_parallelism_threads = -1}, "locus: the number of threads is negative"},
   };
@@ -564,6 +566,7 @@ TEST_CASE("the options of a session, and those that cannot be") {
     o options;
     char const* limits;
   } const good[] = {
+      {{.device_count = {{"CPU", 100}}}, "4096@0 4096@1 4096@2 4096@3 "},
       {{}, "4096@0 4096@1 4096@2 4096@3 "},
       {{.visible_device_list = "0,2"}, "4096@0 4096@2 "},
       {{.visible_device_list = "2, 0"}, "4096@2 4096@0 "},  // in that order
