@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A progress bar for long work: redrawn on a terminal, one line at the end elsewhere.
 #pragma once
-#include <cstdio>    // snprintf
 #include <unistd.h>  // isatty
 
 #include <locus/core/clock.hpp>         // seconds_now
 #include <locus/core/text.hpp>          // text_buffer
+#include <locus/core/write_number.hpp>  // write_number
 #include <locus/runtime/ranks.hpp>      // this_rank
 #include <locus/runtime/write_all.hpp>  // write_to_stderr
 
@@ -29,7 +29,7 @@ class progress_bar {
     line << (redraw_ ? "\r" : "") << done << "/" << total_ << " [";
     for (int i = 0; i < width; ++i) line << (i < filled ? "=" : i == filled ? ">" : ".");
     char time[32];
-    std::snprintf(time, sizeof time, "] %.1f s  ", now - start_);
+    internal::write_number(time, sizeof time, "] %.1f s  ", now - start_);
     line << time << note.substr(0, 1900) << (redraw_ ? "\033[K" : "");
     runtime::write_to_stderr((line << (done >= total_ ? "\n" : "")).view());
   }

@@ -7,6 +7,7 @@
 #include <vector>   // vector
 
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/core/write_number.hpp>   // write_number
 #include <locus/files/byte_block.hpp>    // byte_block
 #include <locus/runtime/input_file.hpp>  // input_file
 #include <locus/shape/complex.hpp>       // complex
@@ -138,9 +139,9 @@ class npy_array {
         text_buffer<64> number;
         char digits[48];
         if constexpr (is_complex_v<Of>)
-          snprintf(digits, sizeof digits, "%.9g%+.9gj", double(v.re), double(v.im));
+          internal::write_number(digits, sizeof digits, "%.9g%+.9gj", double(v.re), double(v.im));
         else
-          snprintf(digits, sizeof digits, "%.9g", static_cast<double>(v));
+          internal::write_number(digits, sizeof digits, "%.9g", static_cast<double>(v));
         number << "element " << i << " = " << std::string_view(digits);
         fail(std::string("numbers that ") + std::string(row_of(element_of_v<T>).name) + " holds",
              std::string(number.view()) + " of type " + type.text(),

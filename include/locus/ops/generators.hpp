@@ -7,11 +7,12 @@
 #include <concepts>  // integral
 #include <limits>    // numeric_limits
 
-#include <locus/core/error.hpp>      // configuration_error
-#include <locus/ops/box_muller.hpp>  // random_normal
-#include <locus/ops/map.hpp>         // map_op
-#include <locus/ops/normal.hpp>      // inverse_normal
-#include <locus/ops/philox.hpp>      // random_bits, random_word
+#include <locus/core/error.hpp>         // configuration_error
+#include <locus/core/write_number.hpp>  // write_number
+#include <locus/ops/box_muller.hpp>     // random_normal
+#include <locus/ops/map.hpp>            // map_op
+#include <locus/ops/normal.hpp>         // inverse_normal
+#include <locus/ops/philox.hpp>         // random_bits, random_word
 
 namespace locus {
 
@@ -95,7 +96,7 @@ namespace internal {
 ///        compile
 struct short_number {
   char text[32];
-  explicit short_number(double x) { __builtin_snprintf(text, sizeof text, "%.9g", x); }
+  explicit short_number(double x) { write_number(text, sizeof text, "%.9g", x); }
 };
 
 }  // namespace internal

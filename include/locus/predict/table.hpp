@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A prediction as text and as a picture. Each figure stands between its bounds.
 #pragma once
-#include <cstdio>  // snprintf
 #include <string>  // string
 
-#include <locus/predict/law.hpp>     // prediction
-#include <locus/tensor/explain.hpp>  // write_to
+#include <locus/core/write_number.hpp>  // write_number
+#include <locus/predict/law.hpp>        // prediction
+#include <locus/tensor/explain.hpp>     // write_to
 
 LOCUS_COLD_BEGIN
 
@@ -18,22 +18,22 @@ inline std::string readable_seconds(double s) {
   char text[32];
   double const us = s * 1e6;
   if (us < 1000)
-    std::snprintf(text, sizeof text, us < 10 ? "%.2f us" : "%.1f us", us);
+    write_number(text, sizeof text, us < 10 ? "%.2f us" : "%.1f us", us);
   else if (us < 1e6)
-    std::snprintf(text, sizeof text, "%.2f ms", us * 1e-3);
+    write_number(text, sizeof text, "%.2f ms", us * 1e-3);
   else
-    std::snprintf(text, sizeof text, "%.2f s", s);
+    write_number(text, sizeof text, "%.2f s", s);
   return text;
 }
 /// means: "0.953"
 inline std::string readable_share(double v) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3f", v);
+  write_number(text, sizeof text, "%.3f", v);
   return text;
 }
 inline std::string readable_number(double v) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.4g", v);
+  write_number(text, sizeof text, "%.4g", v);
   return text;
 }
 /// means: "a [low to high]"
@@ -170,7 +170,7 @@ class picture_of {
   static constexpr double left = 60, width = 720, height = 360;
   static std::string number(double v) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.1f", v);
+    write_number(text, sizeof text, "%.1f", v);
     return text;
   }
   static std::string escaped(std::string const& s) {

@@ -5,10 +5,11 @@
 #include <cstdlib>  // abs, strtod, strtof, atoi
 #include <limits>   // numeric_limits
 
-#include <locus/core/array.hpp>     // dynamic_array
-#include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_HAS_BODIES
-#include <locus/runtime/ranks.hpp>  // this_rank
-#include <locus/tensor/eval.hpp>    // to
+#include <locus/core/array.hpp>         // dynamic_array
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_BODIES
+#include <locus/core/write_number.hpp>  // write_number
+#include <locus/runtime/ranks.hpp>      // this_rank
+#include <locus/tensor/eval.hpp>        // to
 
 namespace locus {
 
@@ -51,6 +52,7 @@ T number_in(char const* digits) {
 ///        tenth of its compile time
 template <class T>
 number_text shortest_text(T v, bool scientific) {
+  internal::numbers_with_points const here;
   double const wide = static_cast<double>(v);
   number_text t;
   int behind = 0;

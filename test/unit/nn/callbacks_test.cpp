@@ -12,6 +12,8 @@
 #include <locus/nn/train/plot.hpp>
 #include <message_of.hpp>
 
+#include "../locale_with_comma.hpp"
+
 using namespace locus;
 
 namespace {
@@ -247,6 +249,11 @@ TEST_CASE("a history becomes a picture with a panel for each metric") {
                                 {"val_loss", e == 5 ? nan : 0.4 + 2.0 / (1 + e)}}));
   }
   std::string const svg = nn::plot_svg(h);
+  {
+    locale_with_comma const here;  // a comma would end a number of the picture
+    REQUIRE(here.was_set);
+    CHECK(nn::plot_svg(h) == svg);
+  }
   auto count = [&](std::string const& part) {
     int n = 0;
     for (auto i = svg.find(part); i != svg.npos; i = svg.find(part, i + 1)) ++n;

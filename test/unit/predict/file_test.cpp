@@ -12,6 +12,7 @@
 #include <locus/predict.hpp>
 
 #include "../../message_of.hpp"
+#include "../locale_with_comma.hpp"
 
 using namespace locus;
 
@@ -194,4 +195,9 @@ TEST_CASE("the picture of a prediction") {
   CHECK(text.find("predicted, not measured") != std::string::npos);
   CHECK(text.find("</svg>") == text.size() - 7);
   CHECK(text.find("nan") == std::string::npos);
+  locale_with_comma const here;  // a comma would end a number of the picture
+  REQUIRE(here.was_set);
+  std::ostringstream again;
+  explain_svg(again, predict(s, machines::hgx_h100{.nodes = 4}));
+  CHECK(again.str() == text);
 }

@@ -3,13 +3,13 @@
 #pragma once
 #include <concepts>     // invocable
 #include <cstdint>      // int64_t
-#include <cstdio>       // snprintf
 #include <functional>   // function
 #include <optional>     // optional
 #include <string_view>  // string_view
 #include <vector>       // vector
 
-#include <locus/core/macros.hpp>  // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/macros.hpp>        // LOCUS_COLD_BEGIN, LOCUS_FUNCTION
+#include <locus/core/write_number.hpp>  // write_number
 
 LOCUS_COLD_BEGIN
 
@@ -19,7 +19,7 @@ namespace detail {
 /// a number as text, for errors
 struct number_text {
   char text[32];
-  explicit number_text(double v) { std::snprintf(text, sizeof text, "%g", v); }
+  explicit number_text(double v) { internal::write_number(text, sizeof text, "%g", v); }
   operator std::string_view() const { return text; }
 };
 }  // namespace detail

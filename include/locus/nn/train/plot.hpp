@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A history as a picture: a panel for the loss and for each metric, with training and validation.
 #pragma once
-#include <cstdio>  // snprintf
 #include <string>  // string
 #include <vector>  // vector
 
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
+#include <locus/core/write_number.hpp>   // write_number
 #include <locus/nn/train/callback.hpp>   // history
 #include <locus/nn/train/log_files.hpp>  // write_file
 
@@ -33,7 +33,7 @@ class svg_text {
   template <class... A>
   void add(char const* format, A... a) {
     char line[512];
-    std::snprintf(line, sizeof line, format, a...);
+    internal::write_number(line, sizeof line, format, a...);
     text_ += line;
   }
   void line(double x1, double y1, double x2, double y2, char const* color) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that tensor/print.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>   // LOCUS_FUNCTION
-#include <locus/tensor/print.hpp>  // the declarations
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION
+#include <locus/core/write_number.hpp>  // write_number
+#include <locus/tensor/print.hpp>       // the declarations
 
 namespace locus::detail {
 
@@ -22,7 +23,7 @@ LOCUS_FUNCTION void measure(number_text& t) {
 
 LOCUS_FUNCTION number_text exact_text(double v, bool scientific, int behind) {
   number_text t;
-  t.size = std::snprintf(t.text, sizeof t.text, scientific ? "%.*e" : "%.*f", behind, v);
+  t.size = internal::write_number(t.text, sizeof t.text, scientific ? "%.*e" : "%.*f", behind, v);
   measure(t);
   return t;
 }

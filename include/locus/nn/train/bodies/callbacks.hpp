@@ -2,6 +2,7 @@
 // Bodies of the functions that nn/train/callbacks.hpp declares.
 #pragma once
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION
+#include <locus/core/write_number.hpp>   // write_number
 #include <locus/nn/train/callbacks.hpp>  // the declarations
 
 namespace locus::nn {
@@ -142,7 +143,7 @@ LOCUS_FUNCTION std::string ModelCheckpoint::path_of(logs const& l, int epochs_do
       std::snprintf(text, sizeof text, "%04lld",
                     static_cast<long long>(name == "epoch" ? epochs_done : step_));
     else
-      std::snprintf(text, sizeof text, "%.4f", l[name]);
+      internal::write_number(text, sizeof text, "%.4f", l[name]);
     out += text, i = end;
   }
   return out;

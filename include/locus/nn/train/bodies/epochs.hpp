@@ -2,6 +2,7 @@
 // Bodies of the functions that nn/train/epochs.hpp declares.
 #pragma once
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/write_number.hpp>  // write_number
 #include <locus/nn/train/epochs.hpp>    // the declarations
 #include <locus/runtime/write_all.hpp>  // write_to_stderr
 #include <locus/tensor/ranks.hpp>       // on_each
@@ -15,8 +16,8 @@ LOCUS_FUNCTION std::string text_of(logs const& l) {
   char number[32];
   for (std::size_t k = 0; k < l.names.size(); ++k) {
     double const v = l.values[k], size = v < 0 ? -v : v;
-    std::snprintf(number, sizeof number,
-                  size != 0 && (size < 1e-3 || size >= 1e5) ? "%.4e" : "%.4f", v);
+    internal::write_number(number, sizeof number,
+                           size != 0 && (size < 1e-3 || size >= 1e5) ? "%.4e" : "%.4f", v);
     s += (k ? " - " : "") + l.names[k] + ": " + number;
   }
   return s;
@@ -86,7 +87,7 @@ LOCUS_FUNCTION void epoch_loop::end_epoch(logs l, history& h) {
     bar_->show(step_, text_of(l));
   } else if (verbose_ == 2) {
     char time[32];
-    std::snprintf(time, sizeof time, " - %.1f s - ", bar_->seconds());
+    internal::write_number(time, sizeof time, " - %.1f s - ", bar_->seconds());
     write_line(epoch_, time + text_of(l));
   }
   h.epoch.push_back(epoch_), h.epochs.push_back(std::move(l));

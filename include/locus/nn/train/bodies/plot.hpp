@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that nn/train/plot.hpp declares.
 #pragma once
-#include <locus/core/macros.hpp>    // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
-#include <locus/nn/train/plot.hpp>  // the declarations
+#include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
+#include <locus/core/write_number.hpp>  // write_number
+#include <locus/nn/train/plot.hpp>      // the declarations
 
 LOCUS_COLD_BEGIN
 
@@ -38,7 +39,7 @@ LOCUS_FUNCTION std::string scale::label(int k) const {
   if (v < step / 1000 && -v < step / 1000) v = 0;
   char text[32];
   bool const plain = decimals <= 4 && v < 1e6 && v > -1e6;
-  std::snprintf(text, sizeof text, plain ? "%.*f" : "%.*e", plain ? decimals : 1, v);
+  internal::write_number(text, sizeof text, plain ? "%.*f" : "%.*e", plain ? decimals : 1, v);
   return text;
 }
 
@@ -65,7 +66,7 @@ LOCUS_FUNCTION void svg_text::curve(std::vector<double> const& x, std::vector<do
   for (std::size_t k = 0; k < x.size(); ++k) {
     bool const there = y[k] - y[k] == 0;
     char point[64];
-    std::snprintf(point, sizeof point, "%c%.2f %.2f", pen ? 'L' : 'M', x[k], y[k]);
+    internal::write_number(point, sizeof point, "%c%.2f %.2f", pen ? 'L' : 'M', x[k], y[k]);
     if (there) path += point;
     pen = there;
   }
