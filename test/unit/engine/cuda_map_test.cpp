@@ -26,19 +26,32 @@ struct mix {
     return static_cast<A>(static_cast<std::int64_t>(a) * 3 + static_cast<std::int64_t>(b));
   }
 };
+/// the same as a functor of locus, which takes every value
+struct own_mix : mix {
+  LOCUS_BUILTIN("add")
+};
+/// the same as a functor of a program, which takes the elements alone: none is 0
+struct mix_of_elements : mix {
+  static inline int others = 0;  // calls with another value
+  template <class A, class B>
+  A operator()(A a, B b) const {
+    others += a == A(0);
+    return mix::operator()(a, b);
+  }
+};
 template <class F, class T, class... Args>
 using apply_of = kernel::apply<T, F, Args...>;
 template <class Top>
 using stage_of = kernel::stage<type_list<>, type_list<Top>>;
 
-template <class A, class B>
+template <class A, class B, class F = mix_of_elements>
 using two_inputs =
-    map_work<stage_of<apply_of<mix, A, kernel::input<0, A>, kernel::input<1, B>>>,
+    map_work<stage_of<apply_of<F, A, kernel::input<0, A>, kernel::input<1, B>>>,
              type_list<kernel::elements_of<A>, kernel::elements_of<B>>, type_list<A>, true>;
-template <class A>
+template <class A, class F = mix_of_elements>
 using with_index = map_work<
     kernel::stage<type_list<>,
-                  type_list<apply_of<mix, A, kernel::input<0, A>, kernel::input<1, std::int64_t>>,
+                  type_list<apply_of<F, A, kernel::input<0, A>, kernel::input<1, std::int64_t>>,
                             kernel::input<0, A>>>,
     type_list<kernel::elements_of<A>, kernel::own_offset>, type_list<A, A>, true>;
 
@@ -114,7 +127,7 @@ void check(oracle::random& r, shape_case const& s, int form_a, int form_b, int f
   bordered<A> ma(std::size_t(na + 16)), mout(std::size_t(nout + 16)),
       msecond(std::size_t(nout + 16));
   bordered<B> mb(std::size_t(nb + 16));
-  for (auto& c : ma.cells) c.value = r.value<A>(0, 100);
+  for (auto& c : ma.cells) c.value = r.value<A>(1, 100);
   for (auto& c : mb.cells) c.value = r.value<B>(0, 100);
   // any first element: no operand need begin where a vector may
   a.data = ma.data() + r.number(0, 3) * r.number(0, 4);
@@ -177,6 +190,10 @@ TEST_CASE("element-wise kernels: any address, stride and length") {
   check_all<two_inputs<std::int32_t, bool>, std::int32_t, bool>(4);
   check_all<with_index<float>, float, std::int64_t>(5);
   check_all<two_inputs<std::int16_t, std::int8_t>, std::int16_t, std::int8_t>(6);
+  CHECK(mix_of_elements::others == 0);
+  check_all<two_inputs<float, float, own_mix>, float, float>(7);
+  check_all<two_inputs<std::uint8_t, std::uint8_t, own_mix>, std::uint8_t, std::uint8_t>(8);
+  check_all<with_index<double, own_mix>, double, std::int64_t>(9);
   CHECK(chosen.flat > 100);
   CHECK(chosen.lines > 500);
   CHECK(chosen.points > 500);

@@ -7,6 +7,7 @@
 #include <locus/engine/gpu/lines.hpp>      // quotient
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
 #include <locus/engine/gpu/vectors.hpp>    // loaded_inputs, stored_outputs
+#include <locus/work/cost.hpp>             // takes_every_value
 
 LOCUS_LEAN_BEGIN
 
@@ -221,7 +222,23 @@ struct line_map {
       load_near(in[r], at[r], each_in{});
     }
     LOCUS_UNROLLED
-    for (int r = 0; r < rows; ++r) store_near(made_of<outs>(f, in[r]), at[r], each_out{});
+    for (int r = 0; r < rows; ++r)
+      if constexpr (kernel::takes_every_value<typename Work::stage_type>)
+        store_near(made_of<outs>(f, in[r]), at[r], each_out{});
+      else
+        write_near(in[r], at[r]);
+  }
+  /// computes the elements that exist, and no value in place of another
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE void write_near(loaded_inputs<ins, vector> const& in,
+                                    near_place const& v) const {
+    LOCUS_UNROLLED
+    for (int j = 0; j < vector; ++j)
+      if (v.has(j)) {
+        std::int64_t at[facts::out_count];
+        for (std::int64_t& to : at) to = v.line + v.first + j * apart;
+        output_pack<outs>::write(f(in.element(j), pack<>{}), over.operands + in_count, at);
+      }
   }
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void load_near(loaded_inputs<ins, vector>& in, near_place const& v,

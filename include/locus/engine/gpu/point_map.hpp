@@ -8,6 +8,7 @@
 #include <locus/engine/gpu/lines.hpp>      // quotient
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
 #include <locus/engine/gpu/vectors.hpp>    // loaded_inputs, stored_outputs
+#include <locus/work/cost.hpp>             // takes_every_value
 
 LOCUS_LEAN_BEGIN
 
@@ -313,12 +314,26 @@ struct point_map {
     }
     for (int i = 0; i < cell; ++i) {
       if (first + i * squares < p.across) {
-        auto const made = made_of<outs>(f, in[i]);
+        auto const made = made_in_cell(in[i], apart, left);
         (write_cell<Outs, cell>(get<M>(to).at, get<M>(made.vectors),
                                 apart * step_along(in_count + M), is_vector, apart, left),
          ...);
       }
       (get<M>(to).move(), ...);
+    }
+  }
+  /// means: the results of a cell; a functor of the program gets the elements that exist alone
+  LOCUS_EXEC_CHECK_DISABLE
+  LOCUS_HOST_DEVICE stored_outputs<outs, cell> made_in_cell(loaded_inputs<ins, cell> const& in,
+                                                            [[maybe_unused]] int apart,
+                                                            [[maybe_unused]] int left) const {
+    if constexpr (kernel::takes_every_value<typename Work::stage_type>)
+      return made_of<outs>(f, in);
+    else {
+      stored_outputs<outs, cell> made = {};
+      for (int j = 0; j < cell; ++j)
+        if (j * apart < left) made.template set_from<0>(j, f(in.element(j), pack<>{}));
+      return made;
     }
   }
   /// A transposed input has no line: its pointer is null and unused. A GPU moves it anyway, since a
