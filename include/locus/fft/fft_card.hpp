@@ -2,7 +2,7 @@
 // Fourier transforms on a GPU: by cuFFT, or with one launch for each factor of the length, one thread
 // for each number of its result.
 #pragma once
-#include <cstdint>      // int64_t
+#include <cstdint>      // int64_t, uintptr_t
 #include <type_traits>  // is_same_v
 
 #include <locus/backend/cuda/real_cufft.hpp>  // cufft_table, cufft_lines
@@ -100,11 +100,21 @@ struct lines_of_library {
                         inverse = Kind == transform::inverse || gives_real;
   using number = typename parts_of<From>::type;
 
-  /// means: cuFFT is to be used, was found, and has few calls to make
-  static bool takes(line_grid const& grid) {
+  /// means: cuFFT is to be used, was found, has few calls to make, and takes the address of each call
+  static bool takes(line_grid const& grid, From const* from, To const* to) {
     return !runtime::gpu_api->is_recorder && runtime::own_or_fftw() != 0 &&
-           (grid.inner == 1 || grid.outer <= most_calls) &&
+           (grid.inner == 1 || grid.outer <= most_calls) && is_aligned(grid, from, to) &&
            cuda_side::finds_library<lines_of_library>();
+  }
+  /// means: each call begins at a multiple of a complex number, also with reals
+  /// after: NVIDIA's cuFFT manual, cufftExecR2C
+  static bool is_aligned(line_grid const& grid, From const* from, To const* to) {
+    auto const fits = [](void const* at) {
+      return reinterpret_cast<std::uintptr_t>(at) % (2 * sizeof(number)) == 0;
+    };
+    bool const calls_fit = !(takes_real || gives_real) || grid.inner == 1 || grid.outer == 1 ||
+                           grid.inner * grid.n % 2 == 0;
+    return fits(from) && fits(to) && calls_fit;
   }
   std::int64_t in_n() const { return gives_real ? grid.n / 2 + 1 : grid.n; }
   std::int64_t out_n() const { return takes_real ? grid.n / 2 + 1 : grid.n; }
@@ -173,8 +183,8 @@ void transform_by_library(card_context& here, From const* from, To* to, line_gri
 }
 
 /// means: as fourier::transform_lines
-/// cost:  by cuFFT, where there is one (LOCUS_FFT=own: not asked): the passes of its plan, and one
-///        more for an inverse. Otherwise for each factor f of n one launch with f multiplications for each number; prime factors
+/// cost:  by cuFFT, where there is one (LOCUS_FFT=own: not asked) that takes the addresses: the passes of its plan, and
+///        one more for an inverse. Otherwise for each factor f of n one launch with f multiplications for each number; prime factors
 ///        beyond 31 are one factor. Workspace: n roots, and one or two copies of the lines
 template <transform Kind, class From, class To>
 void transform_lines(card_context& here, From const* from, To* to, line_grid const& grid) {
@@ -184,7 +194,7 @@ void transform_lines(card_context& here, From const* from, To* to, line_grid con
   using number = complex<T>;
   std::int64_t const n = grid.n, inner = grid.inner, half = n / 2 + 1, all = grid.lines() * n;
   if (all == 0) return;
-  if (lines_of_library<Kind, From, To>::takes(grid))
+  if (lines_of_library<Kind, From, To>::takes(grid, from, to))
     return transform_by_library<Kind>(here, from, to, grid);
   int passes = 0;
   for (std::int64_t left = n; left > 1 || passes == 0; ++passes)

@@ -4,6 +4,7 @@
 // numbers spoils its operand, as the real one may.
 #include <cmath>
 #include <complex>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -106,6 +107,8 @@ int execute(char const* function, int number, int kind, From* in, To* out, int s
   return with(function, number, [&](plan const& p) -> int {
     if (p.kind != kind) return invalid_type;
     if (!in || !out || (void*)in == (void*)out || (sign != 1 && sign != -1)) return invalid_value;
+    constexpr auto number_bytes = sizeof(From) > sizeof(To) ? sizeof(From) : sizeof(To);
+    if ((std::uintptr_t(in) | std::uintptr_t(out)) % number_bytes != 0) return invalid_value;
     if (!p.own_workspace && !p.workspace) ptx_report("a plan of cuFFT has no workspace");
     if (ptx_card_of_stream(nullptr) != p.card)
       ptx_report("a plan of cuFFT is used while another card is the current one");

@@ -244,6 +244,27 @@ void check_on_gpu(std::int64_t n, double rounding) {
   CHECK(close(fetch(reals_back), r, rounding));
 }
 
+/// lines of reals that begin at no multiple of a complex number, the first line or a later one
+template <class T>
+void check_odd_addresses(double rounding) {
+  using C = locus::complex<T>;
+  Tensor<T, Dextents<3>> x(3, 5, 3);
+  Tensor<T, Dextents<1>> v(101);
+  transforms::fill(x.data(), x.size(), 8), transforms::fill(v.data(), v.size(), 9);
+  Tensor<T, Dextents<3>, GpuDevice<1>> const there(x);
+  Tensor<T, Dextents<1>, GpuDevice<1>> const v_there(v);
+  Tensor<C, Dextents<3>, GpuDevice<1>> const halves = rfft<1>(there);
+  Tensor<T, Dextents<3>, GpuDevice<1>> const back = irfft<1>(halves, 5);
+  Tensor<C, Dextents<1>, GpuDevice<1>> const of_slice = rfft(slice(v_there, {1, 101}));
+  Tensor<C, Dextents<3>, GpuDevice<1>> const of_rows = rfft<1>(slice(there, {1, 3}));
+  CHECK(close(fetch(halves), Tensor<C, Dextents<3>>(on<CpuDevice>(rfft<1>(x))), rounding));
+  CHECK(close(fetch(back), x, rounding));
+  CHECK(close(fetch(of_slice), Tensor<C, Dextents<1>>(on<CpuDevice>(rfft(slice(v, {1, 101})))),
+              rounding));
+  CHECK(close(fetch(of_rows), Tensor<C, Dextents<3>>(on<CpuDevice>(rfft<1>(slice(x, {1, 3})))),
+              rounding));
+}
+
 }  // namespace
 
 TEST_CASE("GPUs transform lines of every kind of length, along axes, and no lines") {
@@ -253,6 +274,7 @@ TEST_CASE("GPUs transform lines of every kind of length, along axes, and no line
       check_on_gpu<double>(n, 2e-15);
       check_on_gpu<float>(n, 1e-6);
     }
+    check_odd_addresses<double>(2e-15), check_odd_addresses<float>(1e-6);
     Tensor<c32, Dextents<2>, GpuDevice<1>> const none(0, 4);
     Tensor<c32, Dextents<2>, GpuDevice<1>> const nothing = fft(none);
     CHECK(nothing.size() == 0);
