@@ -445,6 +445,7 @@ struct fuser {
     step& me = p.steps[i];
     if (me.kind != step_kind::matmul || is_root[i] || me.extents.rank != 2) return;
     if (me.where.is_partial() || !is_on_gpus(me.where)) return;
+    if (complex_elements.contains(me.type)) return;  // cuBLASLt adds rows of real numbers alone
     short const add = adds_row(i);
     if (add < 0) return;
     short const at = p.steps[add].region;

@@ -83,7 +83,11 @@ int read(description const& d, layout const& a, layout const& b, layout const& c
     if (x->leading < std::int64_t(x->rows)) return invalid_value;
   if (!is_known(a.type, d.sums) || a.type != b.type || a.type != c.type || a.type != to.type)
     return not_supported;
-  if (d.scale != (d.sums == sums_of_doubles ? real_double : real_float)) return not_supported;
+  bool const in_doubles = d.sums == sums_of_doubles, has_complex = is_complex(a.type);
+  int const scale = has_complex  ? in_doubles ? complex_double : complex_float
+                    : in_doubles ? real_double
+                                 : real_float;
+  if (d.scale != scale || (has_complex && d.epilogue != plain)) return not_supported;
   if (d.epilogue & ~(plain | relu | row)) return not_supported;
   if ((d.epilogue & row) && !d.at_row) return invalid_value;
   p = {{nullptr, a.type, a.leading, ta},

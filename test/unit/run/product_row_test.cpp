@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include <locus/complex.hpp>
 #include <locus/nn/layers/activate.hpp>
 
 using namespace locus;
@@ -74,6 +75,18 @@ void values() {
   CHECK(apart(y, kept) <= 4 * close);
 }
 
+template <class R>
+void complex_values() {
+  using C = complex<R>;
+  Tensor<C, Dextents<2>> const x{{C(1, 2), C(-1, 1)}}, w{{C(3, 4)}, {C(2, 0)}};
+  Tensor<C, Dextents<1>> const b{C(10, 20)};
+  Matrix<C> const a(x), m(w);
+  Row<C> const row(b);
+  Matrix<C> const y(matmul(a, m) + row);
+  Tensor<C, Dextents<2>> const got = fetch(y);
+  CHECK(got(0, 0) == C(3, 32));  // (1+2i)(3+4i) + (-1+i) 2 + 10+20i
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -127,6 +140,10 @@ TEST_CASE("a product that a library could not end so keeps its memory and its la
   // a row that the kernel would have to make is no row in memory
   using Made = decltype(std::declval<Product>() + square(std::declval<Bias&>()));
   static_assert(launches_of<Made> == 2);
+  using Complex = decltype(matmul(std::declval<Matrix<complex<float>>&>(),
+                                  std::declval<Matrix<complex<float>>&>()) +
+                           std::declval<Row<complex<float>>&>());
+  static_assert(launches_of<Complex> == 2);
 }
 
 TEST_CASE("each element type, whatever way the operands lie") {
@@ -135,6 +152,8 @@ TEST_CASE("each element type, whatever way the operands lie") {
     values<double>();
     values<half>();
     values<bfloat16>();
+    complex_values<float>();
+    complex_values<double>();
   });
 }
 
