@@ -3,6 +3,7 @@
 #pragma once
 #include <type_traits>  // is_same
 
+#include <locus/backend/gpus.hpp>   // note_gpus
 #include <locus/device/open.hpp>    // bound_device
 #include <locus/ops/on.hpp>         // on
 #include <locus/tensor/tensor.hpp>  // Tensor
@@ -37,6 +38,7 @@ decltype(auto) with_device(std::string_view name, F&& f, call_site where = call_
                 "return fetch(e), or AnyTensor<T, E>");
   device const d = device_named(name);
   runtime::devices("with_device", where);
+  runtime::note_gpus<true>();
   runtime::request_devices(single(d), "with_device", where);
   runtime::find_device(d);  // logs it where another device does the work
   if constexpr (std::is_same_v<OnGpu, OnCpu>) {
