@@ -11,6 +11,7 @@ namespace detail {
 struct end_functions {
   static constexpr int max = 8;
   void (*of[max])(bool) = {};
+  bool is_handler = false;  // run_at_terminate was set
   std::terminate_handler before = nullptr;
   int process = 0;  // only this process writes, not a child of fork()
 };

@@ -5,6 +5,8 @@
 #define LOCUS_CUDA_KERNELS 1
 #endif
 #include <child.hpp>
+#include <cstdio>
+#include <exception>
 #include <on_backends.hpp>
 #include <optional>
 #include <thread>
@@ -123,4 +125,31 @@ TEST_CASE("CUDA that is unloaded before the tensors: nothing throws, nothing is 
     cards.fail_from(0, 4);
   }
   CHECK(runtime::table.live_blocks == 0);
+}
+
+namespace {
+std::terminate_handler before_mine;
+[[noreturn]] void my_terminate() {
+  std::fputs("the handler of the program\n", stderr);
+  before_mine();
+  std::abort();
+}
+std::string trace_of_child(pid_t parent) { return "/tmp/locus_exit_" + std::to_string(parent); }
+}  // namespace
+
+TEST_CASE("child: a terminate handler that calls the one before it" * doctest::skip()) {
+  std::string const path = trace_of_child(getppid());
+  debugging::start_trace(path);
+  before_mine = std::set_terminate(my_terminate);
+  debugging::start_trace(path);
+  std::thread([] { throw 7; }).join();
+}
+TEST_CASE("a terminate handler of the program may call that of locus, and is called once") {
+  child::result const r =
+      child::run("child: a terminate handler that calls the one before it", {}, 20);
+  unlink(trace_of_child(getpid()).c_str());
+  CHECK_MESSAGE(!r.hung, r.text);
+  CHECK_MESSAGE(r.count("the handler of the program\n") == 1, r.text.substr(0, 2000));
+  CHECK_MESSAGE(r.says("terminate called after throwing an instance of 'int'"),
+                r.text.substr(0, 2000));
 }

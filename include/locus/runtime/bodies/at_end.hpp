@@ -35,7 +35,8 @@ LOCUS_FUNCTION void at_end(void (*f)(bool terminating)) {
       break;
   }
   std::atexit(detail::run_at_exit);
-  if (std::get_terminate() != detail::run_at_terminate)
+  // once: a handler of the program that came later may call this one
+  if (!__atomic_exchange_n(&detail::at_end_run.is_handler, true, __ATOMIC_ACQ_REL))
     detail::at_end_run.before = std::set_terminate(detail::run_at_terminate);
 }
 
