@@ -142,6 +142,9 @@ LOCUS_FUNCTION options_list session_reader::listed(virtual_devices const& v, int
   options_list list;
   for (int i = 0; i < count; ++i) {
     logical_options o;
+    if (v.memory_limit_mb[i] <= 0)
+      refuse("memory_limit_mb of card ", card, " is ", v.memory_limit_mb[i],
+             "write a positive number");
     o.memory_limit =
         v.memory_limit_mb[i] > (INT64_MAX >> 20) ? INT64_MAX : v.memory_limit_mb[i] * (1 << 20);
     if (!v.priority.empty()) o.priority = v.priority[i];
