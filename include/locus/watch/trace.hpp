@@ -24,9 +24,9 @@ struct trace_track {
   };
   kind what = thread;
   device of{}, beside{};
-  short number = 0;  // of a thread of the host, from 0
+  int number = 0;  // of a thread of the host, from 0
   friend constexpr bool operator==(trace_track const&, trace_track const&) = default;
-  /// the order of the rows
+  /// the order of the rows; those of threads come first, and have numbers up to 2 10^8
   constexpr long order() const {
     long const device = of.is_none() ? 0 : of.is_gpu() ? 200 + of.ordinal() : 100 + of.ordinal();
     long const other = beside.is_none() ? 0 : 1 + beside.ordinal() + (beside.is_gpu() ? 100 : 0);
@@ -109,7 +109,7 @@ constexpr trace_track track_of(device d, queue_kind kind) {
 LOCUS_SHARED_STATE inline trace_track host_track() {
   static constinit int threads = 0;
   static thread_local int const mine = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
-  return {trace_track::thread, {}, {}, static_cast<short>(mine)};
+  return {trace_track::thread, {}, {}, mine};
 }
 
 /// The span of the work that this thread issues now, for queues that run it later.
