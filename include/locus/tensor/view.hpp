@@ -14,8 +14,10 @@ namespace locus {
 
 /// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; a view owns no
 ///        memory
-/// shape: E     cost: none     fails: shape_error, where it is written and has one element at
-///        several indices; a wrong address or a wrong stride is undefined behaviour
+/// shape: E     cost: none
+/// fails: shape_error, where it is written and has one element at several indices; bad_access, where
+///        complex numbers on a GPU begin at no multiple of their size, to which a std::complex of the
+///        host need not be aligned; another wrong address or a wrong stride is undefined behaviour
 /// after: std::mdspan
 template <class T, class E, class Where, bool Dense>
 class View {
@@ -33,6 +35,9 @@ class View {
   template <class Layout>
   View(T* data, E const& extents, Layout const& layout) : leaf_{data, extents.as_shape(), {}} {
     internal::strides_of(layout, leaf_.extents, leaf_.strides);
+    if constexpr (is_complex_v<value_type> &&
+                  has_gpu(where.devices))  // whose kernels load a number at once
+      if (reinterpret_cast<std::uintptr_t>(data) % sizeof(T) != 0) refuse_address();
     lowering::offer_statement_loop();
   }
   template <class Layout>
@@ -81,6 +86,13 @@ class View {
   }
 
  private:
+  [[noreturn, gnu::cold]] static void refuse_address() {
+    message text;
+    throw bad_access(
+        text << "locus: a view of complex numbers on a GPU begins at an address that is "
+                "no multiple of "
+             << static_cast<int>(sizeof(T)) << " bytes; copy them there first");
+  }
   [[noreturn, gnu::cold]] void refuse_repeats() const {
     message text;
     text << "locus: a view with extents " << leaf_.extents << " and strides [";

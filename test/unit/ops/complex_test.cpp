@@ -232,6 +232,19 @@ TEST_CASE("a complex number converts from std::complex and back, and lies in mem
   out << c;
   CHECK(out.str() == "(1.5,-2)");
 }
+TEST_CASE(
+    "a view on a GPU begins at a multiple of a complex number, on the host at that of a part") {
+  alignas(16) double memory[5] = {9, 1, 2, 3, 4};
+  auto* const odd = reinterpret_cast<complex<double>*>(memory + 1);
+  auto const here = view<CpuDevice>(odd, Extents<2>{});
+  CHECK(fetch(sum(here)) == complex<double>(4, 6));
+  CHECK_THROWS_WITH_AS(static_cast<void>(view<GpuDevice<0>>(odd, Extents<2>{})),
+                       "locus: a view of complex numbers on a GPU begins at an address that is no "
+                       "multiple of 16 bytes; copy them there first",
+                       bad_access);
+  CHECK_NOTHROW(static_cast<void>(
+      view<GpuDevice<0>>(reinterpret_cast<complex<double>*>(memory), Extents<2>{})));
+}
 TEST_CASE("operators and functions are those of std::complex") {
   on_backends([](backends::machine const& m) {
     using Where = GpuDevice<0>;
