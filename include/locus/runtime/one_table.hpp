@@ -19,9 +19,12 @@ struct named_page {
   static void const** make();
 };
 LOCUS_FUNCTION char const* file_that_holds(void const* p);
+/// means: dlclose leaves the library that holds p where it is: threads of the pool are in its code.
+///        g++ marks such a library itself (STB_GNU_UNIQUE), clang does not
+LOCUS_FUNCTION void keep_loaded(void const* p);
 }  // namespace detail
 
-/// means: `ours` is the only table in use in this process
+/// means: `ours` is the only table in use in this process, and its library stays loaded
 /// cost:  reads /proc/self/maps once, before the devices are made
 /// fails: configuration_error, naming both files and the remedy
 [[gnu::cold]] LOCUS_FUNCTION void require_one_table(void const* ours);

@@ -2,7 +2,7 @@
 // Bodies of the functions that runtime/one_table.hpp declares.
 #pragma once
 #include <cstdio>      // fopen, fgets
-#include <dlfcn.h>     // dladdr
+#include <dlfcn.h>     // dladdr, dlopen
 #include <sys/mman.h>  // memfd_create, mmap
 #include <unistd.h>    // ftruncate, close
 
@@ -39,11 +39,17 @@ LOCUS_FUNCTION char const* file_that_holds(void const* p) {
   return dladdr(p, &found) && found.dli_fname ? found.dli_fname : nullptr;
 }
 
+LOCUS_FUNCTION void keep_loaded(void const* p) {
+  if (char const* const file = file_that_holds(p))
+    static_cast<void>(dlopen(file, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
+}
+
 }  // namespace locus::runtime::detail
 
 namespace locus::runtime {
 
 LOCUS_FUNCTION void require_one_table(void const* ours) {
+  detail::keep_loaded(ours), detail::keep_loaded(reinterpret_cast<void const*>(&require_one_table));
   void const** page = detail::named_page::find();
   if (!page) page = detail::named_page::make();
   if (!page || *page == ours) return;
