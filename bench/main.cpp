@@ -92,7 +92,7 @@ std::string find_difference(bench::group const& g) {
     for (std::size_t i = 0; i < std::min(own.size(), theirs.size()); ++i) {
       most = std::max(most, std::fabs(theirs[i]));
       double const d = std::fabs(own[i] - theirs[i]);
-      if (!(d <= worst)) worst = d;  // NaN, too
+      if (worst == worst && !(d <= worst)) worst = d;  // NaN stays
     }
     if (!(worst <= c.tolerance * most))
       return one.name + " has other results: difference " + std::to_string(worst) + ", largest " +

@@ -15,5 +15,6 @@ build=${BUILD:-build}
 ninja -C "$build" -k 0 ${TARGETS:-} && built=0 || built=1
 suites=
 for suite in ${SUITES:-}; do suites="$suites --suite $suite"; done
-meson test -C "$build" --no-rebuild --num-processes "${JOBS:-2}" --print-errorlogs $suites || :
-EXTRA_FAILED=$built exec python3 test/tools/summary.py "$build/meson-logs/testlog.json"
+rm -f "$build/meson-logs/testlog.json"  # of an earlier run
+meson test -C "$build" --no-rebuild --num-processes "${JOBS:-2}" --print-errorlogs $suites && tested=0 || tested=$?
+EXTRA_FAILED=$built TESTED=$tested exec python3 test/tools/summary.py "$build/meson-logs/testlog.json"

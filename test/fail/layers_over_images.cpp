@@ -10,6 +10,7 @@
 // expect-8: locus: the window of a MaxPool2D has more than 256 elements; pool twice, or write nn::GlobalMaxPool2D{}
 // expect-9: locus: a BatchNorm has no other activation than relu and relu6; put nn::Activation behind it
 // expect-10: locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it
+// expect-11: locus: a pool over images has a window of at least 1; write nn::MaxPool2D<2>{}
 #include <locus/locus.hpp>
 #include <locus/nn/layers/batch_norm.hpp>
 #include <locus/nn/layers/conv.hpp>
@@ -40,6 +41,8 @@ out<nn::MaxPool2D<17>, Extents<32, 32, 1>> misuse();
 auto misuse() { return nn::BatchNorm{nn::tanh}; }
 #elif LOCUS_MUST_FAIL == 10
 out<nn::GlobalAveragePool2D<>, Extents<8>> misuse();
+#elif LOCUS_MUST_FAIL == 11
+out<nn::MaxPool2D<0>> misuse();
 #else
 out<nn::Conv2D<4, 3, 3, padding::same, 2>> proper();
 auto proper_norm() { return nn::BatchNorm{nn::relu6}; }

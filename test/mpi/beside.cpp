@@ -46,7 +46,7 @@ int write_frames(int solvers) {
       row += count;
     }
     for (int i = 0; i < n; ++i)
-      wrong += std::abs(frame[std::size_t(i)] - expected[std::size_t(i)]) > 1e-14;
+      wrong += !(std::abs(frame[std::size_t(i)] - expected[std::size_t(i)]) <= 1e-14);
   }
   std::cout << (wrong == 0 ? "frames are right" : "FRAMES ARE WRONG") << std::endl;
   return wrong;

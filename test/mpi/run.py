@@ -302,7 +302,7 @@ def numbers_of(example, run):
 def faults_of_numbers(found, wanted, epochs, tolerance):
     if len(found) != epochs or not all(found):
         return [f'{len(found)} lines of numbers']
-    if any(not abs(a - b) <= tolerance * abs(b) for one, other in zip(found, wanted) for a, b in zip(one, other)):
+    if list(map(len, found)) != list(map(len, wanted)) or any(not abs(a - b) <= tolerance * abs(b) for one, other in zip(found, wanted) for a, b in zip(one, other)):
         return [f'{found}, and one process writes {wanted}']
     return []
 

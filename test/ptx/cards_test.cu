@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+#include <worst_of.hpp>
+
 #include <locus/locus.hpp>
 #include <locus/testing/count.hpp>
 
@@ -51,7 +53,7 @@ double most_apart(Matrix<T> const& a, Matrix<T> const& b) {
   double most = 0;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     double const d = std::fabs(double(a.data()[i]) - double(b.data()[i]));
-    if (!(d <= most)) most = d;
+    most = worst_of(most, d);
   }
   return most;
 }
@@ -267,8 +269,7 @@ std::vector<double> learned() {
 double most_apart(std::vector<double> const& a, std::vector<double> const& b) {
   REQUIRE(a.size() == b.size());
   double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (double const d = std::fabs(a[i] - b[i]); !(d <= most)) most = d;
+  for (std::size_t i = 0; i < a.size(); ++i) most = worst_of(most, std::fabs(a[i] - b[i]));
   return most;
 }
 }  // namespace

@@ -13,6 +13,8 @@
 
 #include <doctest/doctest.h>
 
+#include <worst_of.hpp>
+
 #include <locus/locus.hpp>
 #include <locus/nn/layers/conv1d_ops.hpp>
 #include <locus/nn/layers/conv2d_ops.hpp>
@@ -90,7 +92,7 @@ double most_apart(A const& a, B const& b) {
   double most = 0;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     double const d = std::fabs(double(float(a.data()[i])) - double(float(b.data()[i])));
-    if (!(d <= most)) most = d;
+    most = worst_of(most, d);
   }
   return most;
 }

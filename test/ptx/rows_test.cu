@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds of rows and columns, and chains over rows, as device code: every short length, lengths around whole vectors,
 // warps and blocks, the numbers beside those of doubles; a row that fits its team is read once.
+#include <worst_of.hpp>
+
 #include <locus/cuda.cuh>
 
 #include <doctest/doctest.h>
@@ -89,7 +91,7 @@ TEST_CASE_TEMPLATE("sums, the largest, softmax: rows and columns of every length
       double worst = 0;
       for (std::int64_t j = 0; j < s.columns; ++j) {
         double const want = double(std::exp((long double)(at<T>(host, i, j) - largest)) / total);
-        worst = std::max(worst, std::fabs(double(probability(i, j)) - want) / (want + 1e-4));
+        worst = worst_of(worst, std::fabs(double(probability(i, j)) - want) / (want + 1e-4));
       }
       CHECK(worst <= 10 * rounding<T>);
     }
@@ -133,7 +135,7 @@ TEST_CASE("several folds, numbers of the largest, rows made even, NaN") {
       CHECK(c(i) == host(i, best));
       double worst = 0;
       for (std::int64_t j = 0; j < s.columns; ++j)
-        worst = std::max(worst, std::fabs(double(evened(i, j)) -
+        worst = worst_of(worst, std::fabs(double(evened(i, j)) -
                                           (double(host(i, j)) - mean) / std::sqrt(square + 1e-3)));
       CHECK(worst <= 4e-6);
     }

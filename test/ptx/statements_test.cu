@@ -2,6 +2,8 @@
 // Ordinary statements, without a macro: which kernels run, and that the numbers are those of the host. A dense
 // map is cub::DeviceTransform, a fold of a whole value cub::DeviceReduce. `using namespace locus` leaves half
 // unambiguous, with CUDA's own in reach.
+#include <worst_of.hpp>
+
 #include <locus/cuda.cuh>
 
 #include <doctest/doctest.h>
@@ -152,8 +154,8 @@ TEST_CASE_TEMPLATE("functions of ours run on cards as on the host", T, float, do
     // at -1, -2, ... digamma is NaN, trigamma infinite
     bool const pole = std::isnan(digamma_fn{}(hx(i)));
     CHECK(std::isnan(got_d(i)) == pole);
-    if (!pole) worst = std::max(worst, off(got_d(i), digamma_fn{}(hx(i))));
-    worst = std::max(worst, off(got_t(i), trigamma_fn{}(hx(i))));
+    if (!pole) worst = worst_of(worst, off(got_d(i), digamma_fn{}(hx(i))));
+    worst = worst_of(worst, off(got_t(i), trigamma_fn{}(hx(i))));
   }
   CHECK(worst < 8 * std::numeric_limits<T>::epsilon());
 }
@@ -173,7 +175,7 @@ TEST_CASE("statements") {
   auto const e = fetch(z);
   double worst = 0;
   for (std::int64_t i = 0; i < n; ++i)
-    worst = std::max(worst, std::fabs(double(e(i)) / std::exp(double(hx(i))) - 1));
+    worst = worst_of(worst, std::fabs(double(e(i)) / std::exp(double(hx(i))) - 1));
   CHECK(worst < 3e-7);
   Array<half> h{dextents<1>(n)};
   Array<half, 1, CpuDevice> want_half{dextents<1>(n)};
@@ -200,7 +202,7 @@ TEST_CASE("statements") {
   for (std::int64_t i = 0; i < n; ++i) {
     total += double(hx(i)), product += double(hx(i)) * double(fy(i));
     if (double(hx(i)) > largest) largest = double(hx(i)), at = i;
-    difference = std::max(difference, std::fabs(double(hx(i) - fy(i))));
+    difference = worst_of(difference, std::fabs(double(hx(i) - fy(i))));
   }
   float r = 0;
   CHECK(is_reduce(kernels_of("sum", [&] { r = fetch(sum(x)); })));
@@ -305,7 +307,7 @@ TEST_CASE("algorithms by their entries") {
   double total = 0, worst = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     total += double(numbers[std::size_t(i)]);
-    worst = std::max(worst, std::fabs(double(sums(i)) - total));
+    worst = worst_of(worst, std::fabs(double(sums(i)) - total));
   }
   CHECK(worst < 1e-3);
 }
@@ -349,10 +351,10 @@ TEST_CASE("statements of a training") {
   auto const moved = fetch(w);
   double worst = 0;
   for (std::int64_t i = 0; i < n; ++i)
-    worst = std::max(worst, std::fabs(double(moved(i)) - double(host_w(i))));
+    worst = worst_of(worst, std::fabs(double(moved(i)) - double(host_w(i))));
   auto const first = fetch(kept[0]);
   for (std::int64_t i = 0; i < n; ++i)
-    worst = std::max(worst, std::fabs(double(first(i)) - double(host_kept[0](i))));
+    worst = worst_of(worst, std::fabs(double(first(i)) - double(host_kept[0](i))));
   CHECK(worst < 1e-6);
 
   std::int64_t const batch = 6, classes = 100;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Complex numbers and integers of 16 bits or without a sign on a card: maps, folds, products, moves and sorts beside the
 // host's.
+#include <worst_of.hpp>
+
 #include <locus/cub.cuh>
 
 #include <doctest/doctest.h>
@@ -65,7 +67,7 @@ void near_on_card(char const* what, double most, int launches, F const& f, X con
       to<CpuDevice>(there);
   double worst = 0;
   for (std::int64_t i = 0; i < here.size(); ++i)
-    worst = std::max(worst, apart(back.data()[i], here.data()[i]));
+    worst = worst_of(worst, apart(back.data()[i], here.data()[i]));
   CHECK(worst <= most);
 }
 

@@ -46,10 +46,10 @@ if not command:
     sys.exit(__doc__)
 found, once, said = counts_of(command, {})
 wrong = []
-if counts_of(command, {'PTX_LATE': '1', 'PTX_SEED': '7'})[1] != once:
+_, again, said_again = counts_of(command, {'PTX_LATE': '1', 'PTX_SEED': '7'})
+if again != once:
     wrong.append('with late streams and warps in another order the counts are others')
-if 'ptx machine:' in said:
-    wrong.append(said.strip())
+wrong += [text.strip() for text in (said, said_again) if 'ptx machine:' in text]
 
 lines = pathlib.Path(path).read_text(encoding='utf-8').splitlines() if os.path.exists(path) else []
 if writes:

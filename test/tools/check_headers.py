@@ -15,9 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 def certain_includes(path):
-    """what a header includes in every unit"""
+    """what a header includes in every unit, before anything else: what stands before an include may not need it"""
     depth = 0
-    for line in path.read_text(encoding='utf-8').splitlines():
+    for line in re.sub(r'/\*.*?\*/', '', path.read_text(encoding='utf-8'), flags=re.S).splitlines():
+        if not depth and line.strip() and not re.match(r'\s*(#|//)', line):
+            return
         if re.match(r'\s*#\s*if', line):
             depth += 1
         elif re.match(r'\s*#\s*endif', line):

@@ -42,13 +42,13 @@ def blocks_of(document):
     """The fenced blocks of a document; a text block goes to the C++ block before it."""
     blocks, inside, note, fence = [], None, '', ''
     for number, line in enumerate(open(document, encoding='utf-8'), 1):
-        opening = re.match(r'(\s*)(```+)\s*(\w*)', line)
+        opening = re.match(r'(\s*)(```+|~~~+)\s*([\w+]*)', line)
         if inside is not None:
             if line.strip() == fence:
                 inside.code = textwrap.dedent(inside.code)
                 if inside.language == 'text' and blocks and blocks[-1].output is None:
                     blocks[-1].output = inside.code
-                elif inside.language == 'cpp':
+                elif inside.language in ('cpp', 'c++', 'cc', 'cuda', 'C++'):
                     blocks.append(inside)
                 inside, note = None, ''
             else:
@@ -110,7 +110,7 @@ def check_quote(block, name, regions):
         return f'{block}: differs from the region {name} of {path.name}:\n{code}'
     said = '\n'.join(line.rstrip() for line in expected_lines(path.read_text(encoding='utf-8')))
     shown = '\n'.join(line.rstrip() for line in (block.output or '').strip('\n').split('\n'))
-    if shown not in said:
+    if f'\n{shown}\n' not in f'\n{said}\n':
         return f'{block}: {path.name} does not say that it prints\n{shown}'
     return None
 
@@ -178,7 +178,7 @@ def main():
     wrong = [text for text in wrong if text]
     print(*wrong, sep='\n')
     print(f'{len(work)} blocks compiled, {quoted} quoted from examples, {skipped} skipped, {len(wrong)} wrong')
-    sys.exit(bool(wrong))
+    sys.exit(bool(wrong) or not work and not quoted and not skipped)
 
 
 if __name__ == '__main__':

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_training.py EXE: the main job reaches 0.87 test accuracy within 10 epochs on 1, 2 and 4
 replicas, and they agree within 0.005. Skipped (77) where the dataset is not installed."""
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ EPOCH = re.compile(r'^epoch +(\d+)  loss (\S+)  accuracy (\S+)  test accuracy (\
 def train(replicas):
     ran = subprocess.run([sys.argv[1], str(replicas)], capture_output=True, text=True)
     print(ran.stdout, ran.stderr, sep='')
-    if 'no dataset' in ran.stderr:
+    if 'no dataset' in ran.stderr and not os.path.isdir('/usr/share/datasets/fashion-mnist'):
         sys.exit(77)
     epochs = EPOCH.findall(ran.stdout)
     plan = ran.stdout.startswith('plan under') and '1 all-reduce (' in ran.stdout

@@ -360,7 +360,8 @@ def sums(folder):
     bad = {'name': 'bad', 'result': 'FAIL', 'stdout': 'why\n\n2 passed, 1 failed, 0 skipped', 'stderr': 'where'}
     for code, text, tests in [(0, '3 passed, 0 failed, 0 skipped', [good]), (0, '3 passed, 0 failed, 1 skipped', [good, {**bad, 'result': 'SKIP'}]),
                               (1, '5 passed, 1 failed, 0 skipped', [good, bad]), (1, 'FAILED: bad FAIL\nFAILED:      why\n', [bad]),
-                              (1, 'FAILED:      where\n', [bad]), (1, '0 passed, 0 failed, 0 skipped', [])]:
+                              (1, 'FAILED:      where\n', [bad]), (1, '0 passed, 1 failed, 0 skipped', []),
+                              (1, 'good has no test case', [{**good, 'stdout': '[doctest] test cases: 0 | 0 passed | 0 failed | 0 skipped'}])]:
         log.write_text('\n'.join(map(json.dumps, tests)))
         expect(code, text, 'summary.py', log)
 

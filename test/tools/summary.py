@@ -4,7 +4,9 @@
 
 A doctest program counts as its test cases (those it skips are programs for its other cases, see
 test/child.hpp), a tool that ends with a line 'N passed, N failed, N skipped' as those, any other
-test as one. The ten tests that took longest are named in front of that line. A failed test is named, with the last lines that it printed. EXTRA_FAILED in the environment: build steps that failed."""
+test as one. The ten tests that took longest are named in front of that line. A failed test is named, with the last lines that it printed. EXTRA_FAILED in the environment: build steps that failed; TESTED: the exit
+code of `meson test`: where it is not 0 and no test failed, Meson itself ended early, which counts as one failure,
+as a log without a test does."""
 import json
 import os
 import re
@@ -24,6 +26,9 @@ def counts(test):
     passed, failed, skipped = 0, 0, 0
     if found := DOCTEST.findall(output):
         passed, failed = (sum(int(row[k]) for row in found) for k in (0, 1))
+        if test['result'] == 'OK' and not passed + failed:
+            print('FAILED:', test['name'], 'has no test case')
+            failed = 1
     elif found := COUNTS.findall(output):
         passed, failed, skipped = (int(n) for n in found[-1])
     elif test['result'] == 'OK':
@@ -48,6 +53,9 @@ for log in sys.argv[1:]:
             test = json.loads(line)
             took.append((test.get('duration', 0), test['name']))
             total = [a + b for a, b in zip(total, counts(test))]
+if not total[1] and (os.environ.get('TESTED', '0') != '0' or not total[0] + total[2]):
+    print('FAILED: meson test, which ended early or ran nothing')
+    total[1] = 1
 for seconds, name in sorted(took, reverse=True)[:10]:
     print(f'{seconds:7.1f} s  {name}')
 print('{} passed, {} failed, {} skipped'.format(*total))

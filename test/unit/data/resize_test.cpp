@@ -6,6 +6,7 @@
 #include <locus/data/resize.hpp>
 
 #include <message_of.hpp>
+#include <worst_of.hpp>
 
 #include <cmath>
 
@@ -43,7 +44,7 @@ TEST_CASE("a batch of images of any extents is resized as the formula says") {
             double const v = axis(i, 7, h, a, b), u = axis(j, 5, w, d, e);
             double const top = x(n, a, d, c) * (1 - u) + x(n, a, e, c) * u;
             double const bottom = x(n, b, d, c) * (1 - u) + x(n, b, e, c) * u;
-            worst = std::fmax(worst, std::abs(y(n, i, j, c) - (top * (1 - v) + bottom * v)));
+            worst = worst_of(worst, std::abs(y(n, i, j, c) - (top * (1 - v) + bottom * v)));
           }
     CHECK(worst < 2e-4);  // places are floats, as TensorFlow's
   }

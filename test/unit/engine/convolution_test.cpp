@@ -12,6 +12,7 @@
 #include <locus/nn/layers/conv2d_ops.hpp>
 #include <message_of.hpp>
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 using namespace locus;
 using namespace locus::nn;
@@ -127,8 +128,8 @@ void check_rounding(Op const& op, double units, A const&... in) {
   auto const size = on_host(call(op, each_of<double>(in, without_sign<double>)...));
   double worst = 0;
   for (std::int64_t i = 0; i < want.size(); ++i)
-    worst = std::fmax(worst, std::abs(double(is.data()[i]) - double(want.data()[i])) /
-                                 (double(size.data()[i]) + 1e-30));
+    worst = worst_of(worst, std::abs(double(is.data()[i]) - double(want.data()[i])) /
+                                (double(size.data()[i]) + 1e-30));
   double const unit = std::is_same_v<T, float> ? 0x1p-24 : 0x1p-53;
   CAPTURE(worst / unit);
   CHECK(worst <= units * unit);

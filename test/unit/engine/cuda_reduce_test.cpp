@@ -11,6 +11,7 @@
 #include <cmath>
 #include <oracle.hpp>
 #include <run_body.hpp>
+#include <worst_of.hpp>
 
 #include <locus/locus.hpp>
 
@@ -172,9 +173,9 @@ std::vector<T> check_three(shape_case const& s, int form, std::int64_t shift) {
   double worst = 0;
   bool extrema = true;
   for (std::size_t o = 0; o < n; ++o) {
-    worst = std::max(worst, double(std::fabs(out[o] - sum[o]) / (size[o] + 1e-30L)));
+    worst = worst_of(worst, double(std::fabs(out[o] - sum[o]) / (size[o] + 1e-30L)));
     if (length > 0)
-      worst = std::max(worst, double(std::fabs(out[2 * n + o] - mean[o] / length) /
+      worst = worst_of(worst, double(std::fabs(out[2 * n + o] - mean[o] / length) /
                                      (mean_size[o] / length + 1e-30L)));
     extrema = extrema && out[n + o] == T(most[o]);
   }

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <oracle.hpp>
 #include <run_body.hpp>
+#include <worst_of.hpp>
 
 #include <locus/locus.hpp>
 
@@ -119,11 +120,11 @@ void check(std::int64_t rows, std::int64_t n, std::int64_t shift, std::int64_t g
     auto const off_by = [](long double is, long double want) {
       return double(std::fabs(is - want));
     };
-    worst_sum = std::max(worst_sum,
+    worst_sum = worst_of(worst_sum,
                          off_by(got[std::size_t(i)], sum + c.y[std::size_t(i)]) / double(size + 4));
     for (std::int64_t j = 0; j < n && n > 1; ++j) {
       long double const want = T(c.x[c.at(i, j)] - T(most)) / sum;
-      worst = std::max(worst, off_by(c.out[c.at(i, j)], want) / (1e-30 + double(std::fabs(want))));
+      worst = worst_of(worst, off_by(c.out[c.at(i, j)], want) / (1e-30 + double(std::fabs(want))));
     }
   }
   for (std::size_t i = 0; i < c.out.size(); ++i) {

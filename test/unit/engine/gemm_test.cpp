@@ -4,6 +4,7 @@
 // the result.
 #include <doctest/doctest.h>
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 #include <locus/engine/host/matmul.hpp>
 #include <locus/engine/host/static_product.hpp>
@@ -54,7 +55,7 @@ double error_of(oracle::random& r, std::int64_t rows, std::int64_t columns, std:
       }
       double const want = is_floating_v<T> ? static_cast<double>(exact)
                                            : static_cast<double>(static_cast<T>(exact));
-      worst = std::max(worst, std::fabs(static_cast<double>(c.at(i, j)) - want) / all);
+      worst = worst_of(worst, std::fabs(static_cast<double>(c.at(i, j)) - want) / all);
       c.at(i, j) = T(77);
     }
   for (T const& x : c.cells)
@@ -74,7 +75,7 @@ void check(int small, int large) {
   double worst = 0;
   auto one = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     auto way = [&] { return ways[r.number(0, 3)]; };
-    worst = std::max(worst, error_of<T>(r, m, n, k, way(), way(), way(), own<T>));
+    worst = worst_of(worst, error_of<T>(r, m, n, k, way(), way(), way(), own<T>));
   };
   for (int t = 0; t < small; ++t) one(r.number(0, 70), r.number(0, 70), r.number(0, 70));
   for (int t = 0; t < large; ++t) one(r.number(1, 300), r.number(1, 300), r.number(1, 700));
@@ -110,7 +111,7 @@ void check_static() {
           double exact = 0;
           for (int p = 0; p < E.k; ++p)
             exact += static_cast<double>(a.at(i, p)) * static_cast<double>(b.at(p, j));
-          worst = std::max(worst, std::fabs(static_cast<double>(c.at(i, j)) - exact));
+          worst = worst_of(worst, std::fabs(static_cast<double>(c.at(i, j)) - exact));
         }
       CHECK(worst <= (sizeof(T) == 4 ? 1e-5 : 1e-14));
     }
@@ -138,8 +139,8 @@ TEST_CASE("a matrix times a vector, and a vector times a matrix, agree with thre
         for (lie const b : ways)
           for (std::int64_t const m : {1, 3, 4, 65, 600})
             for (std::int64_t const k : {0, 1, 7, 8, 33, 64, 700}) {
-              worst = std::max(worst, error_of<T>(r, m, 1, k, a, b, c, any<T>));
-              worst = std::max(worst, error_of<T>(r, 1, m, k, a, b, c, any<T>));
+              worst = worst_of(worst, error_of<T>(r, m, 1, k, a, b, c, any<T>));
+              worst = worst_of(worst, error_of<T>(r, 1, m, k, a, b, c, any<T>));
             }
     CHECK(worst <= most);
   };

@@ -12,6 +12,7 @@
 #include <locus/nn/layers/batch_norm.hpp>
 #include <locus/nn/layers/pool2d_ops.hpp>
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 using namespace locus;
 
@@ -75,7 +76,7 @@ double worst(A const& a, B const& b) {
   double far = 0;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     double const x = double(a.data()[i]), y = double(b.data()[i]);
-    far = std::fmax(far, std::abs(x - y) / std::fmax(1., std::abs(x)));
+    far = worst_of(far, std::abs(x - y) / std::fmax(1., std::abs(x)));
   }
   return far;
 }

@@ -3,6 +3,7 @@
 // padding, strides, dilations, groups, pools; guards around what is written.
 #include <doctest/doctest.h>
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 #include <locus/config/settings.hpp>
 #include <locus/nn/kernels/conv1d_backward.hpp>
@@ -126,7 +127,7 @@ double worst(std::vector<T> const& is, std::vector<double> const& want,
              std::vector<double> const& all) {
   double most = is.size() == want.size() ? 0 : 1e9;
   for (std::size_t i = 0; i < is.size() && most < 1e9; ++i)
-    most = std::max(most, std::fabs(double(is[i]) - want[i]) / (all[i] + 1e-30));
+    most = worst_of(most, std::fabs(double(is[i]) - want[i]) / (all[i] + 1e-30));
   return most;
 }
 

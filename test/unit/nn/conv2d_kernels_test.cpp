@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <worst_of.hpp>
+
 #include <locus/nn/kernels/depthwise.hpp>
 #include <locus/nn/kernels/pool2d.hpp>
 
@@ -63,7 +65,7 @@ double worst(std::vector<T> const& got, std::vector<double> const& want,
              std::vector<double> const& magnitude) {
   double r = 0;
   for (std::size_t i = 0; i < got.size(); ++i)
-    r = std::fmax(r, std::abs(double(got[i]) - want[i]) / (magnitude[i] + 1e-3));
+    r = worst_of(r, std::abs(double(got[i]) - want[i]) / (magnitude[i] + 1e-3));
   return r;
 }
 

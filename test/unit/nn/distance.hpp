@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <worst_of.hpp>
+
 #include <locus/nn/layers/checkpoint_entry.hpp>
 
 using reals = std::vector<double>;
@@ -29,7 +31,7 @@ inline double distance(reals const& a, reals const& b) {
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     double const d = std::fabs(a[i] - b[i]);
-    worst = d <= worst ? worst : d;
+    worst = worst_of(worst, d);
   }
   return worst;
 }

@@ -16,6 +16,7 @@
 
 #include <message_of.hpp>
 #include <replicas.hpp>
+#include <worst_of.hpp>
 
 using namespace locus;
 
@@ -98,7 +99,7 @@ double worst(reals const& a, reals const& b) {
   REQUIRE(a.size() == b.size());
   double r = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    r = std::fmax(r, std::abs(a[i] - b[i]) / (1 + std::abs(b[i])));
+    r = worst_of(r, std::abs(a[i] - b[i]) / (1 + std::abs(b[i])));
   return r;
 }
 

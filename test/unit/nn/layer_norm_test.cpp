@@ -15,6 +15,7 @@
 #include <locus/nn/layers/simple_layers.hpp>
 
 #include <replicas.hpp>
+#include <worst_of.hpp>
 
 using namespace locus;
 
@@ -112,7 +113,7 @@ double error_of(list<T> const& got, list<real> const& expected) {
   real worst = 0, largest = 1;
   for (std::size_t i = 0; i < got.size(); ++i) {
     real const d = std::fabs(real(double(got[i])) - expected[i]);
-    worst = d <= worst ? worst : d;  // NaN stays
+    worst = worst_of(worst, d);
     largest = std::max(largest, std::fabs(expected[i]));
   }
   return double(worst / largest);
@@ -148,7 +149,7 @@ double difference(list<T> const& a, list<T> const& b) {
   REQUIRE(a.size() == b.size());
   double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    most = std::max(most, std::fabs(double(a[i]) - double(b[i])));
+    most = worst_of(most, std::fabs(double(a[i]) - double(b[i])));
   return most;
 }
 
@@ -190,7 +191,7 @@ TEST_CASE("LayerNorm makes what Keras' formula makes") {
         if (scale) inv *= gamma[c];
         double res = -mean * inv;
         if (center) res += beta[c];
-        worst = std::max(worst, std::fabs(p.y[row + c] - (x[row + c] * inv + res)));
+        worst = worst_of(worst, std::fabs(p.y[row + c] - (x[row + c] * inv + res)));
       }
     }
     CHECK(worst < 1e-13);
@@ -325,7 +326,7 @@ TEST_CASE(
       values[i] = v - h, nn::write_values(cell, values.data());
       double const below = loss();
       values[i] = v, nn::write_values(cell, values.data());
-      worst = std::max(worst, std::fabs((above - below) / (2 * h) - g[i]));
+      worst = worst_of(worst, std::fabs((above - below) / (2 * h) - g[i]));
       largest = std::max(largest, std::fabs(g[i]));
     }
   }

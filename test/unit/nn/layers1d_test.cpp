@@ -7,6 +7,7 @@
 #include <message_of.hpp>
 #include <on_backends.hpp>
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 #include <locus/nn/layers/embedding.hpp>
 #include <locus/nn/layers/pool.hpp>
@@ -71,7 +72,7 @@ passed pass_of(Layer const& layer, In, std::int64_t rows, std::vector<double> co
 double largest(std::vector<double> const& a, std::vector<double> const& b) {
   double most = a.size() == b.size() ? 0 : 1e9;
   for (std::size_t i = 0; i < a.size() && most < 1e9; ++i)
-    most = std::max(most, std::fabs(a[i] - b[i]));
+    most = worst_of(most, std::fabs(a[i] - b[i]));
   return most;
 }
 double product(std::vector<double> const& a, std::vector<double> const& b) {

@@ -6,6 +6,8 @@
 #endif
 #include <doctest/doctest.h>
 
+#include <worst_of.hpp>
+
 #include <locus/testing/recorder.hpp>
 
 #include <cmath>
@@ -155,7 +157,7 @@ void compare(Loss const& loss, keras_loss const& keras, std::vector<keras_loss> 
         up[j] += h, down[j] -= h;
         real const slope = (keras(up, b.t[i]) - keras(down, b.t[i])) / (2 * h) / real(b.rows);
         real const is = real(d[i * b.p[i].size() + j]);
-        worst = std::fmax(worst, std::fabs(is - slope) / (1 + std::fabs(slope)));
+        worst = worst_of(worst, std::fabs(is - slope) / (1 + std::fabs(slope)));
       }
     }
     CHECK(worst <= (sizeof(T) == 8 ? 1e-9L : 2e-6L));

@@ -5,6 +5,8 @@
 #endif
 #include <doctest/doctest.h>
 
+#include <worst_of.hpp>
+
 #include <locus/testing/recorder.hpp>
 
 #include <cmath>
@@ -166,7 +168,7 @@ void compare(Optimizer const& optimizer, Keras const& keras, options const& o) {
   for (std::size_t k = 0; k < 2; ++k) {
     auto const is = read(m.parameters[k].value);
     for (std::size_t i = 0; i < is.size(); ++i)
-      worst = std::fmax(worst, std::fabs(real(is[i]) - want[k][i].w));
+      worst = worst_of(worst, std::fabs(real(is[i]) - want[k][i].w));
   }
   CHECK(worst <= (sizeof(T) == 8 ? 1e-13L : 2e-5L));
 }

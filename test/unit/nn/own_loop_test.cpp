@@ -9,6 +9,8 @@
 
 #include <unistd.h>
 
+#include <worst_of.hpp>
+
 #include <locus/grad/grad.hpp>
 #include <locus/locus.hpp>
 #include <locus/nn/nn.hpp>
@@ -44,7 +46,7 @@ double distance(values const& a, values const& b) {
   double worst = 0;
   for (int k = 0; k < 4; ++k) {
     double const d = ::distance(a.of[k], b.of[k]);
-    worst = d <= worst ? worst : d;  // NaN is the worst
+    worst = worst_of(worst, d);
   }
   return worst;
 }

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <oracle.hpp>
 #include <run_body.hpp>
+#include <worst_of.hpp>
 
 #include <cmath>
 
@@ -88,7 +89,7 @@ double off(array<T> const& is, Want const& want, double size = 1) {
     real const a = real(is[i]), b = want(i);
     if (a == b || (a != a && b != b)) continue;
     double const d = double(std::fabs(a - b) / std::fmax(real(size), std::fabs(b)));
-    if (!(d <= worst)) worst = d != d ? 1e30 : d;
+    worst = worst_of(worst, d);
   }
   return worst;
 }
@@ -489,13 +490,13 @@ void moments_case(oracle::random& r, shape const& in, double mean, double deviat
   double of_mean = 0, of_variance = 0, of_zeros = 0;
   for (std::int64_t i = 0; i < pairs.size(); ++i)
     if (i < c)
-      of_mean = std::fmax(of_mean, double(std::fabs(real(pairs[i]) - m[std::size_t(i)]) /
-                                          std::fmax(1.L, std::fabs(m[std::size_t(i)]))));
+      of_mean = worst_of(of_mean, double(std::fabs(real(pairs[i]) - m[std::size_t(i)]) /
+                                         std::fmax(1.L, std::fabs(m[std::size_t(i)]))));
     else if (i < 2 * c)
       of_variance =
           std::fmax(of_variance, double(std::fabs(real(pairs[i]) - v[std::size_t(i - c)]) / most));
     else
-      of_zeros = std::fmax(of_zeros, std::fabs(double(pairs[i])));
+      of_zeros = worst_of(of_zeros, std::fabs(double(pairs[i])));
   CHECK(of_mean <= rounding);
   CHECK(of_variance <= 4 * rounding);
   CHECK(of_zeros == 0);
@@ -534,8 +535,8 @@ void sums_case(oracle::random& r, shape const& in, activation how) {
   auto scaled = [&](array<T> const& a, std::vector<real> const& want, std::int64_t from) {
     double worst = 0;
     for (std::int64_t k = 0; k < c; ++k)
-      worst = std::fmax(worst, double(std::fabs(real(a[from + k]) - want[std::size_t(k)]) /
-                                      size[std::size_t(k)]));
+      worst = worst_of(worst, double(std::fabs(real(a[from + k]) - want[std::size_t(k)]) /
+                                     size[std::size_t(k)]));
     return worst;
   };
   CHECK(scaled(std::get<0>(is), plain, 0) <= tolerance);

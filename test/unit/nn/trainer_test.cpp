@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <worst_of.hpp>
+
 #include <locus/nn/train/trainer.hpp>
 
 #include <doctest/doctest.h>
@@ -101,7 +103,7 @@ std::vector<double> losses(int n, nn::weighting weights = nn::weighting::global_
 double largest_difference(std::vector<double> const& a, std::vector<double> const& b) {
   REQUIRE(a.size() == b.size());
   double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(a[i] - b[i]));
+  for (std::size_t i = 0; i < a.size(); ++i) most = worst_of(most, std::fabs(a[i] - b[i]));
   return most;
 }
 
@@ -170,7 +172,7 @@ TEST_CASE("gradients are the central differences of the loss, through shared lay
       values[i] = v - h, nn::write_values(cell, values.data());
       double const below = loss();
       values[i] = v, nn::write_values(cell, values.data());
-      worst = std::max(worst, std::fabs((above - below) / (2 * h) - g.data()[i]));
+      worst = worst_of(worst, std::fabs((above - below) / (2 * h) - g.data()[i]));
       largest = std::max(largest, std::fabs(g.data()[i]));
     }
   }
@@ -620,9 +622,9 @@ TEST_CASE("activations are their formulas, and their gradients central differenc
     double worst = 0, worst_slope = 0;
     for (std::int64_t i = 0; i < host.size(); ++i) {
       double const v = host.data()[i], h = 1e-5;
-      worst = std::max(worst, std::fabs(made.data()[i] - formula(a, v)));
+      worst = worst_of(worst, std::fabs(made.data()[i] - formula(a, v)));
       double const difference = (formula(a, v + h) - formula(a, v - h)) / (2 * h);
-      worst_slope = std::max(worst_slope, std::fabs(slope.data()[i] - difference));
+      worst_slope = worst_of(worst_slope, std::fabs(slope.data()[i] - difference));
       CHECK(nn::activate_fn{a}(v) == doctest::Approx(made.data()[i]).epsilon(1e-15));
       CHECK(nn::activate_gradient_fn{a}(made.data()[i], 1.0) ==
             doctest::Approx(slope.data()[i]).epsilon(1e-14));

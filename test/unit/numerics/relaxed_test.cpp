@@ -6,6 +6,8 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <worst_of.hpp>
+
 #include <locus/locus.hpp>
 
 using namespace locus;
@@ -41,8 +43,8 @@ TEST_CASE("relaxed quotients and roots are within 3 ulp, and the same at every p
   run<relaxed<>>(into(r, sqrt(a)));
   double worst_quotient = 0, worst_root = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    worst_quotient = std::max(worst_quotient, ulps(q(i), double(a(i)) / double(b(i))));
-    worst_root = std::max(worst_root, ulps(r(i), std::sqrt(double(a(i)))));
+    worst_quotient = worst_of(worst_quotient, ulps(q(i), double(a(i)) / double(b(i))));
+    worst_root = worst_of(worst_root, ulps(r(i), std::sqrt(double(a(i)))));
   }
   MESSAGE("worst quotient ", worst_quotient, " ulp, root ", worst_root, " ulp");
   CHECK(worst_quotient <= 3);
@@ -69,7 +71,7 @@ TEST_CASE("relaxed quotients are within 3 ulp for all normal numbers and divisor
   for (std::int64_t i = 0; i < n; ++i) {
     double const right = double(a(i)) / double(b(i));
     if (right < 0x1p-126 || right > 0x1.fffffep127) continue;
-    ++tried, worst = std::max(worst, ulps(q(i), right));
+    ++tried, worst = worst_of(worst, ulps(q(i), right));
   }
   MESSAGE("worst quotient of ", tried, ": ", worst, " ulp");
   CHECK(tried > n / 2);

@@ -9,6 +9,7 @@
 
 #include <on_backends.hpp>
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 using namespace locus;
 using oracle::array;
@@ -71,7 +72,7 @@ double largest_gap(Tensor const& t, F const& distribution) {
   double gap = 0, n = double(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     double const p = distribution(x[i]);
-    gap = std::fmax(gap, std::fmax(double(i + 1) / n - p, p - double(i) / n));
+    gap = worst_of(gap, std::fmax(double(i + 1) / n - p, p - double(i) / n));
   }
   return gap;
 }

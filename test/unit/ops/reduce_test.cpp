@@ -6,6 +6,7 @@
 #endif
 #include <on_backends.hpp>
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 using namespace locus;
 using oracle::array, oracle::each_index;
@@ -331,8 +332,8 @@ void check_large(Source source, std::int64_t n) {
     long double worst = 0;
     for (std::int64_t i = 0; i < t.size(); ++i)
       worst =
-          std::fmax(worst, std::fabs(static_cast<long double>(t.data()[i]) - want[std::size_t(i)]) /
-                               of[std::size_t(i)]);
+          worst_of(worst, std::fabs(static_cast<long double>(t.data()[i]) - want[std::size_t(i)]) /
+                              of[std::size_t(i)]);
     return static_cast<double>(worst);
   };
   Tensor<float, Dextents<0>> one[2];
@@ -366,7 +367,7 @@ void check_equal_and_smooth() {
   };
   double of_sum = 0, of_mean = 0, of_squares = 0, of_columns = 0, of_rows = 0;
   auto const note = [](double& worst, float got, double exact) {
-    worst = std::fmax(worst, std::fabs(static_cast<double>(got) - exact) / exact);
+    worst = worst_of(worst, std::fabs(static_cast<double>(got) - exact) / exact);
   };
   for (std::int64_t n : {1, 3, 7, 16, 31, 64, 100, 255, 1000, 4096, 5000, 65536})
     for (float c : {0.001f, 0.1f, 1.1f, 0.7f})

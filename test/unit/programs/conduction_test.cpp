@@ -9,6 +9,7 @@
 #include <locus/testing/count.hpp>
 #include <message_of.hpp>
 #include <string>
+#include <worst_of.hpp>
 
 #include "../../../examples/heat_conduction.hpp"
 
@@ -40,7 +41,7 @@ double residual(heat::conduction<Where> const& plate, settings const& s) {
         wide const a = d(j, i), b = d(y, x);
         left -= ratio * (a + b) / (2 * a * b) * (wide(u(j, i)) - wide(u(y, x)));
       }
-      worst = std::max(worst, std::fabs(left));
+      worst = worst_of(worst, std::fabs(left));
     }
   return double(worst / most);
 }

@@ -11,6 +11,7 @@
 #include <locus/algorithms/shift.hpp>
 #include <message_of.hpp>
 #include <throws_for_one.hpp>
+#include <worst_of.hpp>
 
 using namespace locus;
 
@@ -174,7 +175,7 @@ void check_values(Grid<T> const& x, Grid<T> const& y, Grid<T> const& out) {
     double worst = 0;
     for (std::int64_t i = Program::rows; i < n - Program::rows; ++i)
       for (std::int64_t j = Program::columns; j < m - Program::columns; ++j)
-        worst = std::max(worst, std::abs(double(out(i, j)) - Program::value(at, i, j, n)) /
+        worst = worst_of(worst, std::abs(double(out(i, j)) - Program::value(at, i, j, n)) /
                                     (1 + std::abs(Program::value(at, i, j, n))));
     REQUIRE(worst < 1e-4);
   }
@@ -507,7 +508,7 @@ TEST_CASE("a fold that reads margins waits for them, also where a map of its pla
     Grid<double> const got(y);
     double most = 0;
     for (std::int64_t k = 0; k < 16 * 5; ++k)
-      most = std::max(most, std::fabs(got.data()[k] - b.data()[k]));
+      most = worst_of(most, std::fabs(got.data()[k] - b.data()[k]));
     CHECK(most < 1e-12);
   }
 }

@@ -5,6 +5,7 @@
 #define LOCUS_CUDA_KERNELS 1
 #endif
 #include <on_backends.hpp>
+#include <worst_of.hpp>
 
 #include <cmath>
 #include <limits>
@@ -37,7 +38,7 @@ double apart(A const& x, B const& y) {
     double const u = static_cast<double>(static_cast<float>(at.data()[i])),
                  v = static_cast<double>(static_cast<float>(to_be.data()[i]));
     double const d = std::fabs(u - v);
-    if (!(d <= most)) most = d;  // NaN, too
+    most = worst_of(most, d);
     largest = std::max(largest, std::fabs(v));
   }
   return most / largest;

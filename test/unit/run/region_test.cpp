@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 using namespace locus;
 
@@ -130,7 +131,7 @@ TEST_CASE("folds of columns and of rows with elements beside them") {
         sum += 2 * double(a), least = a < least ? a : least;
         exact = exact && y.data()[i * columns + j] == -a && z.data()[i * columns + j] == a + a;
       }
-      worst = std::fmax(worst, std::fabs(double(s.data()[j]) - sum));
+      worst = worst_of(worst, std::fabs(double(s.data()[j]) - sum));
       exact = exact && m.data()[j] == least;
     }
     for (int i = 0; i < rows; ++i) {
@@ -140,7 +141,7 @@ TEST_CASE("folds of columns and of rows with elements beside them") {
         float const a = x.data()[i * columns + j];
         sum += 2 * double(a), most = a > most ? a : most;
       }
-      worst = std::fmax(worst, std::fabs(double(t.data()[i]) - sum));
+      worst = worst_of(worst, std::fabs(double(t.data()[i]) - sum));
       exact = exact && u.data()[i] == most;
     }
     CHECK(worst < 1e-4);
@@ -176,11 +177,11 @@ TEST_CASE("a chain of folds stores several values of its elements, or of its row
       for (int j = 0; j < columns; ++j) sum += std::exp(double(row[j]) - most);
       for (int j = 0; j < columns; ++j) {
         double const p = std::exp(double(row[j]) - most) / sum;
-        worst = std::fmax(worst, std::fabs(double(y.data()[i * columns + j]) - p));
-        worst = std::fmax(worst, std::fabs(double(z.data()[i * columns + j]) - 2 * p));
+        worst = worst_of(worst, std::fabs(double(y.data()[i * columns + j]) - p));
+        worst = worst_of(worst, std::fabs(double(z.data()[i * columns + j]) - 2 * p));
       }
-      worst = std::fmax(worst, std::fabs(double(s.data()[i]) - (std::log(sum) + i)));
-      worst = std::fmax(worst, std::fabs(double(t.data()[i]) - 2 * std::log(sum)));
+      worst = worst_of(worst, std::fabs(double(s.data()[i]) - (std::log(sum) + i)));
+      worst = worst_of(worst, std::fabs(double(t.data()[i]) - 2 * std::log(sum)));
     }
     CHECK(worst < 1e-5);
   });

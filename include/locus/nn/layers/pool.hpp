@@ -26,8 +26,7 @@ consteval void require_axes() {
 template <int N, int PH, int PW, int Stride, padding Pad, bool Max>
 struct pool_description {
   static_assert(N == 1 || (PH > 0 && PW > 0 && Stride >= 0),
-                "locus: a layer over images has a window and steps of at least 1; write "
-                "nn::Conv2D<32, 3>{}");
+                "locus: a pool over images has a window of at least 1; write nn::MaxPool2D<2>{}");
   static_assert(N == 2 || (PW > 0 && Stride >= 0),
                 "locus: a pool has a window of at least 1; write nn::MaxPool1D<2>{}");
   static_assert(N == 1 || Pad != padding::causal,
