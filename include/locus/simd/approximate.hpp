@@ -61,14 +61,28 @@ LOCUS_VECTOR_FUNCTION vector<float, 4> root_estimate(vector<float, 4> x) {
 
 /// means: a / b to 3 ulp if a, b and the quotient are normal numbers and |b| <= 2^125. A zero, an
 ///        infinity or a NaN among a and b gives a / b, but the sign of a zero may differ. The
-///        estimate of a larger |b| may be 0, and then so is the quotient
+///        estimate of a larger |b| may be 0, and then so is the quotient of a normal a
 /// after: Intel's manual of instructions, RCPPS: tiny results are 0
+struct relaxed_quotient {
+  template <class V>
+  LOCUS_VECTOR_FUNCTION static V of(V a, V b) {
+    V const y = reciprocal_estimate(b), q = a * y,
+            better = multiply_add(multiply_add(-q, b, a), y, q);
+    auto const infinity = bits_of_two_to<float>(128);
+    return unless_rare<relaxed_quotient>(a, b, better, (bits_vector<V>)magnitude(better), infinity);
+  }
+  /// the remainder is NaN where the estimate is 0 or infinite: then q; where that is NaN, too, as
+  /// zero times infinity, a b is a / b
+  template <class V>
+  LOCUS_VECTOR_FUNCTION static V rare(V a, V b, V better) {
+    V const q = a * reciprocal_estimate(b), inf = every<V>(__builtin_inff());
+    V const rest = ((q != q) & (b != 0.f) & (magnitude(b) < inf)) ? a * b : q;
+    return better == better ? better : rest;
+  }
+};
 template <class V>
 LOCUS_VECTOR_FUNCTION V approximate_quotient(V a, V b) {
-  V const y = reciprocal_estimate(b);
-  V const q = a * y, better = multiply_add(multiply_add(-q, b, a), y, q);
-  // the estimate itself, if the remainder is NaN because the estimate is 0 or infinite
-  return better == better ? better : q;
+  return relaxed_quotient::of(a, b);
 }
 /// means: sqrt(x) to 3 ulp if x is a normal number; 0, inf and NaN like sqrt(x)
 template <class V>

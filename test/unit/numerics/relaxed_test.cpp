@@ -101,6 +101,24 @@ TEST_CASE("relaxed quotients and roots know zero, infinity and NaN") {
   }
 }
 
+TEST_CASE("relaxed quotients of zeros and infinities by subnormal and large numbers are exact") {
+  float const inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  float const above[] = {0.f, -0.f, inf, -inf, nan};
+  float const below[] = {1e-40f, -1e-45f, 1.2e-38f, 8.5e37f, -3e38f};
+  std::int64_t const n = 25 * 7;  // each pair stands at several places of a register
+  Floats a(dextents<1>{n}), b(dextents<1>{n}), q(dextents<1>{n});
+  for (std::int64_t i = 0; i < n; ++i) a(i) = above[i % 5], b(i) = below[i / 5 % 5];
+  run<relaxed<>>(into(q, a / b));
+  for (std::int64_t i = 0; i < n; ++i) {
+    CAPTURE(a(i));
+    CAPTURE(b(i));
+    CHECK(same_number(q(i), a(i) / b(i)));
+    Tensor<float, Extents<1>> const x{a(i)}, y{b(i)};
+    if (i < 25) CHECK(same_number(fetch<relaxed<>>(x / y)(0), q(i)));
+  }
+}
+
 TEST_CASE("relaxed plans leave doubles and other operations as they are") {
   Tensor<double, Extents<3>> const a{1, 2, 3}, b{3, 7, 11};
   auto const q = fetch<relaxed<>>(a / b + sqrt(a));
