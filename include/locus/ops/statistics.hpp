@@ -15,8 +15,8 @@
 namespace locus {
 
 /// means: m = mean x along Axes, d = x - m, r = mean d^2; of 16-bit floats m, d and d^2 are floats
-/// after: the algorithm of two passes, whose error does not grow with the mean (Chan, Golub, LeVeque,
-///        The American Statistician 1983)
+/// units: r is too large by the square of m's rounding error
+/// after: the algorithm of two passes (Chan, Golub, LeVeque, The American Statistician 1983)
 template <bool Keep, int... Axes>
 struct variance_op {
   using named = mean_fn;
