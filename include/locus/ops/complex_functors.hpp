@@ -112,6 +112,13 @@ struct complex_form<log_fn> {
             b = wide > high ? high : wide;
     if (a > T(0.5) && a < T(1.5))
       return {T(0.5) * log1p_fn{}((a - T(1)) * (a + T(1)) + b * b), angle};
+    // |z| overflows, or has few digits
+    T const beyond = is_single<T> ? T(0x1p100f) : T(0x1p1000),
+            digits = T(64 * 0.69314718055994530942);
+    if (a > beyond)
+      return {log_fn{}(hypot_fn{}(z.re * T(0x1p-64), z.im * T(0x1p-64))) + digits, angle};
+    if (a < T(1) / beyond)
+      return {log_fn{}(hypot_fn{}(z.re * T(0x1p64), z.im * T(0x1p64))) - digits, angle};
     return {log_fn{}(hypot_fn{}(z.re, z.im)), angle};
   }
 };
@@ -135,6 +142,19 @@ struct complex_form<sqrt_fn> {
     return {(other < T(0) ? -other : other) * back, copysign_fn{}(root, z.im) * back};
   }
 };
+/// means: e^|re| may overflow
+template <class T>
+LOCUS_HOST_DEVICE bool has_large_exp(T re) {
+  T const most = is_single<T> ? T(88) : T(709);
+  return re > most || re < -most;
+}
+/// means: e^|re| / 2 (cos(im) + i sin(im)) for such a real part: there sinh and cosh are equal
+template <class T>
+LOCUS_HOST_DEVICE complex<T> half_of_exp(complex<T> z) {
+  T const most = is_single<T> ? T(88) : T(709), wide = z.re < T(0) ? -z.re : z.re,
+          high = T(0.5) * exp_fn{}(most), rest = exp_fn{}(wide - most);
+  return {high * cos_fn{}(z.im) * rest, high * sin_fn{}(z.im) * rest};
+}
 /// means: sinh(re) cos(im) + i cosh(re) sin(im)
 template <>
 struct complex_form<sinh_fn> {
@@ -142,6 +162,10 @@ struct complex_form<sinh_fn> {
   LOCUS_HOST_DEVICE static complex<T> of(complex<T> z) {
     if (z.im == T(0)) return {sinh_fn{}(z.re), z.im};
     if (z.re == T(0)) return {z.re, sin_fn{}(z.im)};
+    if (has_large_exp(z.re)) {
+      complex<T> const e = half_of_exp(z);
+      return {z.re < T(0) ? -e.re : e.re, e.im};
+    }
     return {sinh_fn{}(z.re) * cos_fn{}(z.im), cosh_fn{}(z.re) * sin_fn{}(z.im)};
   }
 };
@@ -152,6 +176,10 @@ struct complex_form<cosh_fn> {
   LOCUS_HOST_DEVICE static complex<T> of(complex<T> z) {
     if (z.im == T(0)) return {cosh_fn{}(z.re), z.re * z.im};
     if (z.re == T(0)) return {cos_fn{}(z.im), z.re * z.im};
+    if (has_large_exp(z.re)) {
+      complex<T> const e = half_of_exp(z);
+      return {e.re, z.re < T(0) ? -e.im : e.im};
+    }
     return {cosh_fn{}(z.re) * cos_fn{}(z.im), sinh_fn{}(z.re) * sin_fn{}(z.im)};
   }
 };

@@ -3,8 +3,9 @@
 #pragma once
 #include <type_traits>  // is_arithmetic
 
-#include <locus/core/macros.hpp>         // LOCUS_HOST_DEVICE
-#include <locus/shape/complex_kind.hpp>  // is_complex_v, complex_elsewhere
+#include <locus/core/macros.hpp>             // LOCUS_HOST_DEVICE
+#include <locus/shape/complex_kind.hpp>      // is_complex_v, complex_elsewhere
+#include <locus/shape/complex_quotient.hpp>  // quotient_limits, rare_quotient
 
 namespace locus {
 
@@ -13,7 +14,7 @@ namespace locus {
 /// shape: 2 T in memory, the real part first: a pointer to one of these types may be cast to a
 ///        pointer to another
 /// cost:  a product is four multiplications, without C's repair of NaN results; a quotient scales by
-///        the larger part of the divisor
+///        the larger part of the divisor, and by powers of two where a step would underflow or overflow
 /// after: the layout of ISO C++ [complex.numbers]; the quotient of Smith, CACM 5 (1962)
 template <class T>
 struct [[gnu::may_alias]] complex {
@@ -64,13 +65,25 @@ struct [[gnu::may_alias]] complex {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
   LOCUS_HOST_DEVICE friend constexpr complex operator/(complex a, complex b) {
-    T const wide = b.re < T(0) ? -b.re : b.re, high = b.im < T(0) ? -b.im : b.im;
-    if (wide >= high) {
-      T const ratio = wide == T(0) ? T(0) : b.im / b.re, by = b.re + b.im * ratio;
+    using limits = internal::quotient_limits<T>;
+    using bits = typename limits::bits;  // in the order of the absolute values
+    auto const size = [](T x) {
+      return static_cast<bits>(__builtin_bit_cast(bits, x) & static_cast<bits>(-1) >> 1);
+    };
+    bits const wide = size(b.re), high = size(b.im), x = size(a.re), y = size(a.im);
+    bool const turned = wide < high;
+    T const large = turned ? b.im : b.re, small = turned ? b.re : b.im, ratio = small / large;
+    bits const of_a = x < y ? y : x, of_b = turned ? high : wide, rest = turned ? wide : high,
+               r = size(ratio);
+    bool const fits = ((of_a < r ? of_a : r) >= size(limits::low)) | (of_a == 0) | (rest == 0);
+    if (fits && of_b >= size(limits::low_divisor) &&
+        ((of_a < of_b ? of_b : of_a) <= size(limits::high))) {
+      T const by = large + small * ratio;
+      if (turned) return {(a.re * ratio + a.im) / by, (a.im * ratio - a.re) / by};
       return {(a.re + a.im * ratio) / by, (a.im - a.re * ratio) / by};
     }
-    T const ratio = b.re / b.im, by = b.re * ratio + b.im;
-    return {(a.re * ratio + a.im) / by, (a.im * ratio - a.re) / by};
+    auto const q = internal::rare_quotient(a.re, a.im, b.re, b.im);
+    return {q.re, q.im};
   }
   LOCUS_HOST_DEVICE constexpr complex& operator+=(complex b) { return *this = *this + b; }
   LOCUS_HOST_DEVICE constexpr complex& operator-=(complex b) { return *this = *this - b; }

@@ -3,7 +3,9 @@
 // alternate.
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_SIMD_COMPLEX_PACKET)
 #define LOCUS_SIMD_COMPLEX_PACKET
-#include <locus/simd/packet.hpp>  // packet
+#include <locus/shape/complex_quotient.hpp>  // quotient_limits, rare_quotient
+#include <locus/simd/math.hpp>               // magnitude, lanes_of
+#include <locus/simd/packet.hpp>             // packet
 
 #define LOCUS_CLONED <locus/simd/complex_packet.hpp>
 #include <locus/simd/clones.hpp>  // reads this file once for each set of instructions
@@ -116,26 +118,75 @@ template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<complex<T>, N> divide(packet<complex<T>, N> a, packet<T, N> b) {
   return {{a.re.v / b.v}, {a.im.v / b.v}};
 }
-/// means: both cases of Smith's quotient are one formula, with the parts of b in the order of their
-///        absolute values
+namespace detail {
+/// means: the lanes of q where rare is not 0 become those of a / b
+template <class T, int N>
+[[gnu::cold, gnu::noinline]] void rare_quotients(
+    T (&q)[2][N], T const (&a)[2][N], T const (&b)[2][N],
+    typename internal::quotient_limits<T>::bits (&rare)[N]) {
+  for (int j = 0; j < N; ++j) {
+    if (rare[j] == 0) continue;
+    auto const r = internal::rare_quotient(a[0][j], a[1][j], b[0][j], b[1][j]);
+    q[0][j] = r.re, q[1][j] = r.im;
+  }
+}
+/// means: a / b: both cases of Smith's quotient are one formula, with the parts of b in the order of
+///        their absolute values; rare lanes are computed one by one. With the bits of
+///        shape/complex.hpp
+template <class T, class V>
+LOCUS_VECTOR_FUNCTION void divide_registers(V& a_re, V& a_im, V const& b_re, V const& b_im) {
+  using limits = internal::quotient_limits<T>;
+  V const wide = magnitude(b_re), high = magnitude(b_im);
+  auto const turned = wide < high;
+  V const large = turned ? b_im : b_re, small = turned ? b_re : b_im, ratio = small / large;
+  V const of_a = larger_of(magnitude(a_re), magnitude(a_im)), of_b = larger_of(wide, high);
+  V const rest = smaller_of(wide, high);
+  auto const fits =
+      ((smaller_of(of_a, magnitude(ratio)) >= limits::low) | (smaller_of(of_a, rest) == T(0))) &
+      (of_b >= limits::low_divisor) & (larger_of(of_a, of_b) <= limits::high);
+  // by = large + small ratio; numerators: re + im ratio and im - re ratio, or re ratio + im and
+  // im ratio - re
+  V const by = large + small * ratio;
+  V const re = a_re + a_im * ratio, im = a_im - a_re * ratio, re_turned = a_re * ratio + a_im,
+          im_turned = a_im * ratio - a_re;
+  V q_re = (turned ? re_turned : re) / by, q_im = (turned ? im_turned : im) / by;
+  using U = vector<typename limits::bits, lanes_of<V>>;
+  U const rare = (U)~fits;
+  if (__builtin_expect(any_above(rare, U{}), 0)) {
+    constexpr int n = lanes_of<V>;
+    T q[2][n], a[2][n], b[2][n];
+    typename limits::bits which[n];
+    __builtin_memcpy(q[0], &q_re, sizeof q_re), __builtin_memcpy(q[1], &q_im, sizeof q_im);
+    __builtin_memcpy(a[0], &a_re, sizeof a_re), __builtin_memcpy(a[1], &a_im, sizeof a_im);
+    __builtin_memcpy(b[0], &b_re, sizeof b_re), __builtin_memcpy(b[1], &b_im, sizeof b_im);
+    __builtin_memcpy(which, &rare, sizeof rare);
+    rare_quotients(q, a, b, which);
+    __builtin_memcpy(&q_re, q[0], sizeof q_re), __builtin_memcpy(&q_im, q[1], sizeof q_im);
+  }
+  a_re = q_re, a_im = q_im;
+}
+}  // namespace detail
+
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<complex<T>, N> divide(packet<complex<T>, N> a,
                                                    packet<complex<T>, N> b) {
-  packet<T, N> const zero{};
-  auto const size = [&](packet<T, N> x) __attribute__((always_inline)) {
-    return select(less(x, zero), packet<T, N>{-x.v}, x);
-  };
-  auto const wide = size(b.re), high = size(b.im);
-  auto const turned = widen<int(sizeof(T))>(mask<int(sizeof(T)), N>{~greater_equal(wide, high).v});
-  auto const large = select(turned, b.im, b.re), small = select(turned, b.re, b.im);
-  auto const none = equal(large, zero);
-  auto const ratio = select(none, zero, packet<T, N>{small.v / large.v});
-  // by = large + small ratio; numerators: re + im ratio and im - re ratio, or re ratio + im and
-  // im ratio - re
-  packet<T, N> const by{large.v + small.v * ratio.v};
-  packet<T, N> const re{a.re.v + a.im.v * ratio.v}, im{a.im.v - a.re.v * ratio.v},
-      re_turned{a.re.v * ratio.v + a.im.v}, im_turned{a.im.v * ratio.v - a.re.v};
-  return {{select(turned, re_turned, re).v / by.v}, {select(turned, im_turned, im).v / by.v}};
+  if constexpr (N == 1) {
+    auto const q = complex<T>(a.re.v[0], a.im.v[0]) / complex<T>(b.re.v[0], b.im.v[0]);
+    a.re.v[0] = q.re, a.im.v[0] = q.im;
+  } else if constexpr (N == 2 && sizeof(T) == 4) {  // a register has twice as many lanes
+    using V = vector<T, 4>;
+    auto const twice = [](packet<T, N> x) __attribute__((always_inline)) {
+      return V{x.v[0], x.v[1], x.v[0], x.v[1]};
+    };
+    V re = twice(a.re), im = twice(a.im);
+    detail::divide_registers<T>(re, im, twice(b.re), twice(b.im));
+    a.re.v = vector<T, 2>{re[0], re[1]}, a.im.v = vector<T, 2>{im[0], im[1]};
+  } else {
+    vector<T, N> re = a.re.v, im = a.im.v;
+    detail::divide_registers<T, vector<T, N>>(re, im, b.re.v, b.im.v);
+    a.re.v = re, a.im.v = im;
+  }
+  return a;
 }
 template <class T, int N>
 LOCUS_VECTOR_FUNCTION packet<complex<T>, N> divide(packet<T, N> a, packet<complex<T>, N> b) {

@@ -71,6 +71,13 @@ static_assert(std::is_convertible_v<std::complex<float>, complex<float>> &&
 static_assert(complex<double>(3, 4) / complex<double>(1, -2) == complex<double>(-1, 2));
 static_assert(complex<double>(1, 2) / complex<double>(-2, 0.5) * 4.25 ==
               complex<double>(-1, -4.5) * 1.);
+// steps of these quotients would underflow or overflow
+static_assert(complex<double>(0x1p1023, 0x1p1023) / complex<double>(0x1p1023, 0x1p1023) ==
+              complex<double>(1, 0));
+static_assert(complex<float>(0x1p-149f, 0) / complex<float>(0x1p-149f, 0x1p-149f) ==
+              complex<float>(0.5f, -0.5f));
+static_assert(complex<double>(0x1p1000, 0) / complex<double>(0x1p400, 0x1p-1050) ==
+              complex<double>(0x1p600, -0x1p-850));
 
 // ---- types of elements ----
 template <class E>
@@ -105,7 +112,8 @@ void check_maps(E const& extents) {
         return wide(z.data()[i]);
     };
   };
-  auto const za = at(a), zb = at(b), zx = at(x);
+  auto const za = at(a), zb = at(b);
+  auto const zx = at(x);
   Tensor<complex<T>, E, Where> const p(a), q(b);
   Tensor<T, E, Where> const s(x);
   T const two = 2;
@@ -279,6 +287,124 @@ TEST_CASE("results far from 1, and on the axes") {
   // near the unit circle log |z| would lose its digits
   Tensor<complex<double>, Extents<1>> const near{{1, 1e-9}};
   CHECK(std::abs(fetch(sum(real(log(near)))) / 5e-19 - 1) < 1e-14);
+}
+/// a number of any magnitude, sometimes 0
+template <class T>
+T of_any_size(oracle::random& r) {
+  if (r.bits() % 8 == 0) return 0;
+  using limits = std::numeric_limits<T>;
+  int const e = int(r.number(limits::min_exponent - limits::digits, limits::max_exponent));
+  double const x = r.real(0.5, 1) * (r.bits() % 2 ? 1 : -1);
+  return std::ldexp(T(x), e);
+}
+/// quotient: a / b where its parts are numbers; wrong by some epsilons of the terms of each part
+template <class T>
+bool is_quotient(complex<T> quotient, complex<T> a, complex<T> b) {
+  using limits = std::numeric_limits<T>;
+  long double const by = std::norm(widened(b)), most = limits::max();
+  auto const is_part = [&](T part, long double x, long double y) {
+    long double const terms = (std::abs(x) + std::abs(y)) / by;
+    return std::abs(part - (x + y) / by) <=
+           8 * (terms * limits::epsilon() + (long double)limits::denorm_min());
+  };
+  using L = long double;
+  L const ac = L(a.re) * b.re, bd = L(a.im) * b.im, bc = L(a.im) * b.re, ad = L(a.re) * b.im;
+  if (by == 0 || (std::abs(ac) + std::abs(bd)) / by > most ||
+      (std::abs(bc) + std::abs(ad)) / by > most)
+    return true;
+  return is_part(quotient.re, ac, bd) && is_part(quotient.im, bc, -ad);
+}
+template <class T>
+void check_quotients() {
+  oracle::random r(11);
+  std::int64_t const n = 20003;
+  Tensor<complex<T>, Dextents<1>> a(n), b(n), q(n), p(n), s(n);
+  Tensor<T, Dextents<1>> x(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    a(i) = {of_any_size<T>(r), of_any_size<T>(r)};
+    b(i) = {of_any_size<T>(r), of_any_size<T>(r)};
+    x(i) = of_any_size<T>(r);
+    if (i % 4 == 0) a(i) = {T(r.real(-2, 2)), T(r.real(-2, 2))};
+    if (i % 16 < 8) b(i) = {T(r.real(-2, 2)), T(r.real(-2, 2))};
+  }
+  run(into(q, a / b));
+  run(into(p, reciprocal(b)));
+  run(into(s, x / b));
+  int wrong = 0;
+  [[maybe_unused]] int other = 0;
+  auto const same = [](complex<T> y, complex<T> z) {
+    return (y.re == z.re || (y.re != y.re && z.re != z.re)) &&
+           (y.im == z.im || (y.im != y.im && z.im != z.im));
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    wrong += !is_quotient<T>(q(i), a(i), b(i)) + !is_quotient<T>(p(i), T(1), b(i)) +
+             !is_quotient<T>(s(i), x(i), b(i)) + !is_quotient<T>(a(i) / b(i), a(i), b(i));
+    other += !same(q(i), a(i) / b(i)) + !same(s(i), x(i) / b(i));
+  }
+  CHECK(wrong == 0);
+#if !defined(__OPTIMIZE__)  // there each kernel may fuse products into sums
+  CHECK(other == 0);
+#endif
+}
+TEST_CASE("quotients underflow and overflow only where the result does") {
+  check_quotients<float>();
+  check_quotients<double>();
+  double const infinity = HUGE_VAL, nan = NAN;
+  complex<double> const ends[] = {{0, 0},          {1, 2},        {infinity, 1}, {-1, infinity},
+                                  {infinity, nan}, {nan, 1e-310}, {1e308, nan},  {0, -0.0}};
+  for (auto const a : ends)
+    for (auto const b : ends) {
+      auto const q = a / b;
+      auto const finite = [](double x) { return std::isfinite(x); };
+      if (a.re != a.re || b.re != b.re || b.im != b.im) CHECK(q.re != q.re);
+      if (finite(a.re) && finite(a.im) && b.re == infinity && b.im == 1)
+        CHECK((q.re == 0 && q.im == 0));
+      if (b == complex<double>(0, 0)) CHECK((!finite(q.re) && !finite(q.im)));
+    }
+}
+/// parts of `computed` that are not those of `right`, though these are numbers, by more than some
+/// epsilons of |right|
+template <class T>
+int overflown(complex<T> computed, wide right) {
+  using limits = std::numeric_limits<T>;
+  if (std::max(std::abs(right.real()), std::abs(right.imag())) > (long double)limits::max())
+    return 0;
+  return !(std::abs(widened(computed) - right) <=
+           16 * std::max<long double>(std::abs(right) * limits::epsilon(), limits::denorm_min()));
+}
+template <class T>
+void check_ends() {
+  oracle::random r(12);
+  T const most = std::log(std::numeric_limits<T>::max());
+  std::int64_t const n = 3001;
+  Tensor<complex<T>, Dextents<1>> z(n), turned(n), any(n);
+  for (std::int64_t i = 0; i < n; ++i) {  // e^|re| is around the largest number
+    z(i) = {T(most + r.real(-3, 3)) * T(i % 2 ? -1 : 1), T(r.real(-3.2, 3.2))};
+    if (i % 3 == 0) z(i).im = T(i % 6 ? 1.5707963267948966 : 1e-5);
+    if (i % 11 == 0) z(i).re *= T(0.5);
+    turned(i) = {z(i).im, z(i).re};
+    any(i) = {of_any_size<T>(r), of_any_size<T>(r)};
+  }
+  auto const check = [&](auto const& from, auto const& y, auto const& right) {
+    Tensor<complex<T>, Dextents<1>> const here(y);
+    int wrong = 0;
+    for (std::int64_t i = 0; i < n; ++i) wrong += overflown<T>(here(i), right(widened(from(i))));
+    CHECK(wrong == 0);
+  };
+  check(z, eval(exp(z)), [](wide x) { return std::exp(x); });
+  check(z, eval(sinh(z)), [](wide x) { return std::sinh(x); });
+  check(z, eval(cosh(z)), [](wide x) { return std::cosh(x); });
+  check(z, eval(tanh(z)), [](wide x) { return std::tanh(x); });
+  check(turned, eval(sin(turned)), [](wide x) { return std::sin(x); });
+  check(turned, eval(cos(turned)), [](wide x) { return std::cos(x); });
+  for (std::int64_t i = 0; i < n; ++i)
+    if (any(i) == complex<T>(0)) any(i) = {1, 2};
+  check(any, eval(log(any)), [](wide x) { return std::log(x); });
+  check(any, eval(sqrt(any)), [](wide x) { return std::sqrt(x); });
+}
+TEST_CASE("functions overflow only where the result does") {
+  check_ends<float>();
+  check_ends<double>();
 }
 TEST_CASE("sums, means, products, scans and norms") {
   on_backends([](backends::machine const& m) {
