@@ -24,6 +24,11 @@ int main() {
   CHECK(plain_unit::count_nans() == 7);  // under -ffast-math x != x may be false
   CHECK(unchecked_unit::count_nans() == 7);
   (void)fast_unit::count_nans();  // any number: g++ 0, clang 7
+  // what all units share
+  for (std::string const& text :
+       {plain_unit::numbers(), fast_unit::numbers(), unchecked_unit::numbers()})
+    CHECK(text == "[nan inf 1.5]");
+  CHECK(plain_unit::refuses_nan() && fast_unit::refuses_nan() && unchecked_unit::refuses_nan());
   std::printf("%d failures\n", failures);
   return failures ? 1 : 0;
 }

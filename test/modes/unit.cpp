@@ -4,6 +4,9 @@
 
 #include <locus/locus.hpp>
 
+#include <cstdint>
+#include <sstream>
+
 namespace MODES_UNIT {
 using namespace locus;
 using Vector = Tensor<float, Extents<dyn>, CpuDevice>;
@@ -50,5 +53,29 @@ bool notices_bad_index() {
     return true;
   }
   return false;
+}
+/// the compiler does not see them, and cannot take them for impossible
+std::uint64_t volatile bits_of_nan = 0x7ff8000000000000, bits_of_infinity = 0x7ff0000000000000;
+double number_of(std::uint64_t bits) { return __builtin_bit_cast(double, bits); }
+std::string numbers() {
+  Tensor<double, Extents<3>, CpuDevice> x{0, 0, 1.5};
+  x(0) = number_of(bits_of_nan), x(1) = number_of(bits_of_infinity);
+  std::ostringstream text;
+  text << x;
+  return text.str();
+}
+template <class F>
+bool refuses(F const& f) {
+  try {
+    f();
+  } catch (configuration_error const&) {
+    return true;
+  }
+  return false;
+}
+bool refuses_nan() {
+  double const nan = number_of(bits_of_nan);
+  return refuses([&] { config::set_memory_fraction(nan); }) &&
+         refuses([&] { (void)uniform<double>(Extents<3>{}, seed{1}, 0., nan); });
 }
 }  // namespace MODES_UNIT

@@ -6,6 +6,7 @@
 
 #include <locus/algorithms/sorted_place.hpp>  // place_in_sorted
 #include <locus/core/error.hpp>               // shape_error
+#include <locus/core/is_finite.hpp>           // is_finite
 #include <locus/core/macros.hpp>              // LOCUS_HOST_DEVICE, LOCUS_COLD_BEGIN
 #include <locus/ops/generators.hpp>           // short_number
 #include <locus/shape/element.hpp>            // compute_t
@@ -55,7 +56,7 @@ struct even_bins {
       : low(first), high(last), count(bins) {
     if (bins < 0 || bins > most_bins) refuse_bins(name, bins);
     double const width = high - low;
-    bool const is_range = low < high && width <= 1e308;
+    bool const is_range = internal::is_finite(width) && low < high && width <= 1e308;
     bins_of_one = is_range ? static_cast<double>(bins) / width : -1;
     if (!(bins_of_one >= 0 && bins_of_one <= 1e308)) refuse_range(low, high);
   }

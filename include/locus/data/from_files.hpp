@@ -5,6 +5,7 @@
 #include <memory>    // unique_ptr
 #include <string>    // string
 
+#include <locus/core/is_finite.hpp>       // is_finite
 #include <locus/data/dataset.hpp>         // from_generator
 #include <locus/files/read_elements.hpp>  // gzip_file, read_elements
 
@@ -79,7 +80,7 @@ T read_number(csv_line& line) {
   if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
   auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v);
   bool const whole = error == std::errc() && end == digits.data() + digits.size();
-  if (!whole || v - v != 0) {  // from_chars accepts nan and inf; locus refuses them
+  if (!whole || !internal::is_finite(v)) {  // from_chars accepts nan and inf; locus refuses them
     message found;
     line.fail(line.column(), std::is_integral_v<T> ? "an integer that fits its type" : "a number",
               (found << "\"" << shown(field.substr(0, 40)).view() << "\"").view());

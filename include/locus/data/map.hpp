@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>  // cmp_less
 
+#include <locus/core/is_finite.hpp>    // is_finite, is_nan
 #include <locus/core/macros.hpp>       // LOCUS_LEAN_BEGIN
 #include <locus/data/field.hpp>        // as_element
 #include <locus/data/number_text.hpp>  // number_text
@@ -190,14 +191,15 @@ struct finite_fields {
         std::int64_t const n = field<X>::extents(x).as_shape().size();
         auto const* const p = field<X>::data(x);
         for (std::int64_t i = 0; i < n; ++i)
-          if (!__builtin_isfinite(p[i])) refuse(double(p[i]), i, number, component);
+          if (!internal::is_finite(p[i])) refuse(double(p[i]), i, number, component);
       }
   }
   [[noreturn, gnu::cold]] static void refuse(double v, std::int64_t i, std::int64_t number,
                                              int component) {
     message text;
     throw shape_error(text << "locus: element " << i << " of component " << component
-                           << " of record " << number << " is " << (v != v ? "NaN" : "infinite")
+                           << " of record " << number << " is "
+                           << (internal::is_nan(v) ? "NaN" : "infinite")
                            << "; drop the record, or map it to numbers");
   }
 };

@@ -6,6 +6,7 @@
 #include <utility>  // in_range
 #include <vector>   // vector
 
+#include <locus/core/is_finite.hpp>      // is_finite, is_nan
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/core/write_number.hpp>   // write_number
 #include <locus/files/byte_block.hpp>    // byte_block
@@ -73,7 +74,7 @@ bool take_exactly(V v, T& to) {
   } else if constexpr (is_floating_v<T> && !std::is_integral_v<V>) {
     auto const wide = static_cast<double>(v);
     to = T(wide);
-    return static_cast<double>(to) == wide || wide != wide;
+    return static_cast<double>(to) == wide || internal::is_nan(wide);
   } else if constexpr (is_floating_v<T>) {
     to = T(v);  // T holds every product of a power of two and an integer below 2^digits
     auto magnitude = static_cast<std::uint64_t>(v);
@@ -81,7 +82,7 @@ bool take_exactly(V v, T& to) {
       if (v < 0) magnitude = 0 - magnitude;
     while (magnitude > 0 && magnitude % 2 == 0) magnitude /= 2;
     constexpr int digits = std::numeric_limits<T>::digits;
-    return magnitude >> digits == 0 && static_cast<double>(to) - static_cast<double>(to) == 0;
+    return magnitude >> digits == 0 && internal::is_finite(static_cast<double>(to));
   } else if constexpr (std::is_integral_v<V>) {
     to = static_cast<T>(v);
     return std::in_range<T>(v);
@@ -89,7 +90,8 @@ bool take_exactly(V v, T& to) {
     auto const wide = static_cast<double>(v);
     double const high =
         2.0 * static_cast<double>(std::uint64_t(1) << (std::numeric_limits<T>::digits - 1));
-    if (!(wide >= (std::is_signed_v<T> ? -high : 0.0) && wide < high)) return false;
+    if (internal::is_nan(wide) || !(wide >= (std::is_signed_v<T> ? -high : 0.0) && wide < high))
+      return false;
     to = static_cast<T>(wide);
     return static_cast<double>(to) == wide;
   }

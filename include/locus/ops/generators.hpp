@@ -8,6 +8,7 @@
 #include <limits>    // numeric_limits
 
 #include <locus/core/error.hpp>         // configuration_error
+#include <locus/core/is_finite.hpp>     // is_finite
 #include <locus/core/write_number.hpp>  // write_number
 #include <locus/ops/box_muller.hpp>     // random_normal
 #include <locus/ops/map.hpp>            // map_op
@@ -106,7 +107,7 @@ template <class S>
 concept seed_number = std::integral<S> && !std::same_as<S, bool>;
 template <class T>
 constexpr bool is_finite_from_0(T x) {
-  return x >= 0 && x <= (std::numeric_limits<T>::max)();
+  return internal::is_finite(x) && x >= 0;
 }
 [[noreturn]] inline void refuse_numbers(char const* first, double x, char const* second, double y,
                                         char const* remedy) {

@@ -18,6 +18,7 @@
 #include <string>    // string
 
 #include <locus/core/error.hpp>       // bad_file
+#include <locus/core/is_finite.hpp>   // is_finite
 #include <locus/core/lock.hpp>        // mutex
 #include <locus/core/macros.hpp>      // LOCUS_SHARED_STATE
 #include <locus/core/printable.hpp>   // shown, write_printable
@@ -99,7 +100,7 @@ class file_reader {
     double v = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
     bool const is_whole = error == std::errc{} && end == text.data() + text.size();
-    if (!is_whole || v - v != 0) refuse("'" + std::string(text) + "' is no number");
+    if (!is_whole || !internal::is_finite(v)) refuse("'" + std::string(text) + "' is no number");
     if (v < 0) refuse("'" + std::string(text) + "' is negative");
     return v;
   }

@@ -2,6 +2,7 @@
 // The law: a step and a machine to seconds. It runs nothing; of static plans it is a constant.
 #pragma once
 #include <locus/core/error.hpp>       // configuration_error
+#include <locus/core/is_finite.hpp>   // is_nan
 #include <locus/predict/machine.hpp>  // description
 #include <locus/predict/step.hpp>     // step_view, step_of
 
@@ -319,7 +320,8 @@ constexpr prediction predict(step_view const& s, machines::description const& m,
   if (machines::flaw const f = machines::flaw_of(m)) internal::refuse_machine(m, f);
   bool const strong = o.rows_of_all > 0;
   int const asked = o.replicas > 0 ? o.replicas : s.is_over_replicas ? m.replicas() : 1;
-  if (o.replicas < 0 || o.rows_each < 0 || o.rows_of_all < 0 || !(o.seconds_on_one >= 0))
+  if (o.replicas < 0 || o.rows_each < 0 || o.rows_of_all < 0 ||
+      internal::is_nan(o.seconds_on_one) || o.seconds_on_one < 0)
     throw configuration_error(
         "locus: an option of predict is negative; leave it out, or give what it counts");
   bool const grows = m.has_network() && asked % m.replicas_per_node == 0 &&

@@ -5,7 +5,8 @@
 #include <concepts>     // same_as
 #include <string_view>  // string_view
 
-#include <locus/core/compiler.hpp>  // C++20
+#include <locus/core/compiler.hpp>   // C++20
+#include <locus/core/is_finite.hpp>  // is_finite
 
 namespace locus::machines {
 
@@ -132,13 +133,11 @@ struct flaw {
 
 namespace detail {
 
-/// means: neither NaN nor infinite
-constexpr bool is_finite(double v) { return v - v == 0; }
-
 constexpr flaw flaw_of(time_table const& t, std::string_view name) {
   for (int k = 0; k < t.count; ++k) {
     time_table::entry const& r = t.at[k];
-    if (!(r.bytes > 0) || !(r.seconds > 0) || !is_finite(r.bytes) || !is_finite(r.seconds))
+    if (!(r.bytes > 0) || !(r.seconds > 0) || !internal::is_finite(r.bytes) ||
+        !internal::is_finite(r.seconds))
       return {name, "has bytes or seconds that are no positive number"};
     if (k > 0 && !(r.bytes > t.at[k - 1].bytes))
       return {name, "has a table whose bytes do not rise"};
@@ -165,7 +164,7 @@ constexpr flaw flaw_of(description const& m) {
   flaw found{};
   for_each_constant(m, [&](std::string_view name, constant const& c, bool optional) {
     if (found) return;
-    if (!detail::is_finite(c.value))
+    if (!internal::is_finite(c.value))
       found = {name, "is no number"};
     else if (c.value < 0)
       found = {name, "is negative"};
@@ -182,14 +181,14 @@ constexpr flaw flaw_of(description const& m) {
     return {"far_bytes", "is below near_bytes"};
   for (int k = 0; k < m.kernel_count; ++k) {
     double const rate = m.kernels[k].operations_per_second.value;
-    if (!(rate > 0) || !detail::is_finite(rate))
+    if (!(rate > 0) || !internal::is_finite(rate))
       return {m.kernels[k].name, "has a speed that is no positive number"};
   }
   int before = 0;
   for (int k = 0; k < m.shared_count; ++k) {
     slowdown const& s = m.shared[k];
-    if (s.replicas <= before || !(s.factor.value > 0) || !detail::is_finite(s.factor.value) ||
-        !(s.memory_factor.value >= 0) || !detail::is_finite(s.memory_factor.value))
+    if (s.replicas <= before || !(s.factor.value > 0) || !internal::is_finite(s.factor.value) ||
+        !(s.memory_factor.value >= 0) || !internal::is_finite(s.memory_factor.value))
       return {"slowdown", "does not rise in replicas, or is no positive number"};
     before = s.replicas;
   }

@@ -2,9 +2,10 @@
 // Settings of collectives: the order of sums, the algorithm between cards, and the time that a step
 // may wait for other replicas.
 #pragma once
-#include <locus/core/error.hpp>   // configuration_error
-#include <locus/core/lock.hpp>    // mutex
-#include <locus/core/macros.hpp>  // LOCUS_SHARED_STATE
+#include <locus/core/error.hpp>      // configuration_error
+#include <locus/core/is_finite.hpp>  // is_nan
+#include <locus/core/lock.hpp>       // mutex
+#include <locus/core/macros.hpp>     // LOCUS_SHARED_STATE
 
 namespace locus {
 
@@ -74,7 +75,7 @@ inline cross_device_ops get_cross_device_ops() { return runtime::chosen_for_coll
 /// units: seconds; the default is 60 for communicators and their first collective, then 600
 /// fails: configuration_error for a negative number
 inline void set_collective_timeout(double seconds) {
-  if (!(seconds >= 0))
+  if (internal::is_nan(seconds) || seconds < 0)
     throw configuration_error(
         "locus: the timeout of collectives is negative; write seconds, or 0 for none");
   runtime::collective_deadlines& d = runtime::collectives.deadlines;

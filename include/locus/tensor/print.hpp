@@ -6,6 +6,7 @@
 #include <limits>   // numeric_limits
 
 #include <locus/core/array.hpp>         // dynamic_array
+#include <locus/core/is_finite.hpp>     // is_finite, is_nan
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_HAS_BODIES
 #include <locus/core/write_number.hpp>  // write_number
 #include <locus/runtime/ranks.hpp>      // this_rank
@@ -128,7 +129,6 @@ struct element_format {
  private:
   using number = compute_t<T>;
   bool gets_plus(number_text const& t) const { return plus && t.text[0] != '-'; }
-  static bool is_finite(number v) { return v - v == 0; }
   // numbers of at least the cutoff, and numbers below small_cutoff, have an exponent
   static constexpr double array_cutoff = sizeof(T) == 2   ? 1e3
                                          : sizeof(T) == 4 ? 1e6
@@ -143,8 +143,8 @@ struct element_format {
     bool any = false, negative_infinity = false, special = false;
     for (int i = 0; i < n; ++i) {
       number const v = values[i], a = v < 0 ? -v : v;
-      if (!is_finite(v))
-        special = true, negative_infinity |= v < 0;
+      if (!internal::is_finite(v))
+        special = true, negative_infinity |= !internal::is_nan(v) && v < 0;
       else if (a != 0) {
         largest = !any || a > largest ? a : largest, smallest = !any || a < smallest ? a : smallest;
         any = true;
@@ -153,7 +153,7 @@ struct element_format {
     scientific = any && (largest >= static_cast<number>(array_cutoff) ||
                          smallest < static_cast<number>(small_cutoff) || largest / smallest > 1000);
     for (int i = 0; i < n; ++i) {
-      if (!is_finite(values[i])) continue;
+      if (!internal::is_finite(number(values[i]))) continue;
       number_text const t = float_text(values[i], scientific);
       int const before = t.before + gets_plus(t);
       left = before > left ? before : left, right = t.behind > right ? t.behind : right;
@@ -167,10 +167,11 @@ struct element_format {
   }
   void write_float(text_sink& out, T v) const {
     int const behind = right + 1 + (scientific ? exponent : 0);
-    if (!is_finite(v)) {
-      std::string_view const s = v != v  ? "+nan"
-                                 : v < 0 ? "-inf"
-                                         : "+inf",
+    number const value = v;
+    if (!internal::is_finite(value)) {
+      std::string_view const s = internal::is_nan(value) ? "+nan"
+                                 : value < 0             ? "-inf"
+                                                         : "+inf",
                              shown = s.substr(!plus && s[0] == '+');
       if (!alone) out.spaces(left + behind - static_cast<int>(shown.size()));
       out << shown;

@@ -3,6 +3,7 @@
 #pragma once
 #include <locus/config/change.hpp>   // change
 #include <locus/config/logical.hpp>  // the declarations
+#include <locus/core/is_finite.hpp>  // is_nan
 #include <locus/core/macros.hpp>     // LOCUS_FUNCTION
 #include <locus/memory/limits.hpp>   // require_limits_fit
 
@@ -122,7 +123,7 @@ LOCUS_FUNCTION bool get_memory_growth(device_argument const& device) {
 }
 
 LOCUS_FUNCTION void set_memory_fraction(double fraction) {
-  if (!(fraction > 0 && fraction <= 1))
+  if (internal::is_nan(fraction) || !(fraction > 0 && fraction <= 1))
     throw configuration_error(
         "locus: the memory fraction is a part of the card; write a number above 0 and at most 1");
   lock_guard hold(runtime::table.lock);

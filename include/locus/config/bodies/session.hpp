@@ -4,6 +4,7 @@
 #include <locus/config/change.hpp>             // change
 #include <locus/config/session.hpp>            // the declarations
 #include <locus/config/settings.hpp>           // set_soft_device_placement
+#include <locus/core/is_finite.hpp>            // is_nan
 #include <locus/core/macros.hpp>               // LOCUS_FUNCTION
 #include <locus/machine/visible_variable.hpp>  // each_entry, small_number
 #include <locus/memory/limits.hpp>             // require_limits_fit
@@ -71,7 +72,7 @@ LOCUS_FUNCTION void session_reader::read_counts(runtime::configuration& c) {
 
 LOCUS_FUNCTION void session_reader::read_fraction(runtime::configuration& c) {
   double const f = o_.per_process_gpu_memory_fraction;
-  if (!(f >= 0 && f <= 1))
+  if (internal::is_nan(f) || !(f >= 0 && f <= 1))
     refuse("per_process_gpu_memory_fraction is no part of a card",
            "write a number above 0 and at most 1, or 0 for all of it");
   c.memory_fraction = f > 0 ? f : 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // regularized(layer, {.kernel = L2(1e-4)}): penalties of weights, added to the loss.
 #pragma once
+#include <locus/core/is_finite.hpp>       // is_finite
 #include <locus/nn/layers/layer.hpp>      // state_of
 #include <locus/nn/layers/parameter.hpp>  // parameter
 #include <locus/ops/math.hpp>             // abs, sign, square
@@ -29,7 +30,7 @@ struct regularizers {
 namespace detail {
 inline void require_penalty(penalty const& p) {
   for (double const v : {p.l1, p.l2})
-    if (!(v >= 0 && v - v == 0))
+    if (!locus::internal::is_finite(v) || v < 0)
       throw configuration_error(
           "locus: the factor of a regularizer is negative or no finite number; write L2(1e-4)");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers without parameters: Input, Flatten, Reshape, Activation, Dropout.
 #pragma once
+#include <locus/core/is_finite.hpp>   // is_nan
 #include <locus/nn/layers/dense.hpp>  // activate, softmax_rows
 #include <locus/ops/generators.hpp>   // uniform
 #include <locus/tensor/relabel.hpp>   // relabel
@@ -208,7 +209,7 @@ struct Dropout {
   using state = dropout_state<T, In::rank() + 1, Replicas>;
   template <class T, class In, class Replicas>
   auto make(shape const& in, std::uint64_t seed) const {
-    if (!(rate >= 0 && rate < 1)) {
+    if (locus::internal::is_nan(rate) || !(rate >= 0 && rate < 1)) {
       message text;
       throw configuration_error(text << "locus: the rate of a Dropout is not in [0, 1); it is the "
                                         "share of elements that become 0");

@@ -5,8 +5,9 @@
 #include <string_view>  // string_view
 #include <vector>       // vector
 
-#include <locus/core/error.hpp>   // configuration_error
-#include <locus/shape/shape.hpp>  // shape
+#include <locus/core/error.hpp>      // configuration_error
+#include <locus/core/is_finite.hpp>  // is_nan
+#include <locus/shape/shape.hpp>     // shape
 
 LOCUS_COLD_BEGIN
 
@@ -72,7 +73,7 @@ inline void require_excluded(undecayed const& u, double weight_decay) {
     if (name.empty())
       throw configuration_error(
           "locus: ExcludeFromDecay got a name without letters; write that of a weight or a layer");
-  if (!(weight_decay > 0))
+  if (locus::internal::is_nan(weight_decay) || weight_decay <= 0)
     throw configuration_error(
         "locus: ExcludeFromDecay stands around an optimizer without weight_decay; give it one, as "
         "in AdamW{.weight_decay = 0.01}");

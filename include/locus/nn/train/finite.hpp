@@ -6,6 +6,7 @@
 #include <vector>       // vector
 
 #include <locus/core/error.hpp>                  // error
+#include <locus/core/is_finite.hpp>              // is_finite
 #include <locus/core/macros.hpp>                 // LOCUS_FUNCTION, LOCUS_HAS_TRAINING_BODIES
 #include <locus/nn/layers/checkpoint_entry.hpp>  // stored
 #include <locus/nn/layers/layer.hpp>             // pass_watch
@@ -24,8 +25,7 @@ namespace detail {
 template <class T>
 bool has_no_number(void const* data, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
-    T const v = static_cast<T const*>(data)[i];
-    if (!(v - v == T(0))) return true;
+    if (!locus::internal::is_finite(static_cast<T const*>(data)[i])) return true;
   }
   return false;
 }

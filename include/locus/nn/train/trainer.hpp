@@ -8,6 +8,7 @@
 
 #include <locus/collective/rank_functions.hpp>  // some_rank_says
 #include <locus/collective/rebuild.hpp>         // collective::prepare
+#include <locus/core/is_finite.hpp>             // is_finite
 #include <locus/data/stage.hpp>                 // infinite
 #include <locus/nn/layers/network.hpp>          // Network
 #include <locus/nn/losses/objective.hpp>        // objective
@@ -110,7 +111,7 @@ inline void require_class_weights(std::vector<double> const& of, std::int64_t cl
                                    << " weights of classes are given and the model predicts "
                                    << classes << " classes; write one for each");
   for (double const w : of)
-    if (!(w - w == 0))
+    if (!locus::internal::is_finite(w))
       throw configuration_error(
           "locus: a weight of a class is no finite number; write what its rows count");
 }
@@ -718,7 +719,7 @@ class Trainer final : public training {
   [[gnu::cold]] void look_at_loss(X const& x, pass p, untrained const& before, Y const& targets,
                                   W const&... w) {
     double const loss = train_.read()[0];
-    if (loss - loss == 0) return;
+    if (locus::internal::is_finite(loss)) return;
     set_untrained(before);  // the step leaves no trace
     detail::finite_watch watch;
     p.watch = &watch;

@@ -4,6 +4,7 @@
 #include <algorithm>  // lower_bound, sort
 #include <cmath>      // log
 
+#include <locus/core/is_finite.hpp>           // is_finite, is_nan
 #include <locus/core/macros.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/nn/losses/metric_states.hpp>  // the declarations
 
@@ -40,7 +41,7 @@ LOCUS_FUNCTION void require_labels(host_values const& y_true, std::int64_t rows,
     throw shape_error(text << "locus: a metric gets " << y_true.size() << " labels for " << rows
                            << " rows of predictions; give one for each row");
   for (double const label : y_true.of)
-    if (!(label >= 0 && label < double(classes)))
+    if (locus::internal::is_nan(label) || !(label >= 0 && label < double(classes)))
       throw shape_error(text << "locus: a label of a metric is outside [0, " << classes
                              << "), the classes of the predictions; drop the record");
 }
@@ -98,7 +99,7 @@ LOCUS_FUNCTION confusion_counts::confusion_counts(std::vector<double> thresholds
   if (thresholds_.empty())
     throw configuration_error("locus: a metric has no thresholds; write at least one, as 0.5");
   for (double const t : thresholds_)
-    if (!(t - t == 0))
+    if (!locus::internal::is_finite(t))
       throw configuration_error("locus: a threshold of a metric is no finite number; write one "
                                 "between 0 and 1");
   std::sort(thresholds_.begin(), thresholds_.end());
@@ -116,9 +117,10 @@ LOCUS_FUNCTION void confusion_counts::add(std::vector<double>& sums,
     double const p = y_pred.of[std::size_t(i)], by = w.of(i);
     bool const positive = y_true.of[std::size_t(i)] != 0;
     std::size_t const above =
-        p == p ? std::size_t(std::lower_bound(thresholds_.begin(), thresholds_.end(), p) -
-                             thresholds_.begin())
-               : 0;
+        !locus::internal::is_nan(p)
+            ? std::size_t(std::lower_bound(thresholds_.begin(), thresholds_.end(), p) -
+                          thresholds_.begin())
+            : 0;
     buckets[2 * above + (positive ? 0 : 1)] += by;
     sums[2 * n + (positive ? 0 : 1)] += by;
   }
@@ -140,7 +142,7 @@ LOCUS_FUNCTION confusion_counts::counts confusion_counts::counts_of(
 namespace detail {
 LOCUS_FUNCTION std::vector<double> within_one(std::vector<double> thresholds) {
   for (double const t : thresholds)
-    if (!(t >= 0 && t <= 1))
+    if (locus::internal::is_nan(t) || !(t >= 0 && t <= 1))
       throw configuration_error(
           "locus: a threshold of a metric is outside [0, 1], where probabilities are; write one "
           "between 0 and 1");

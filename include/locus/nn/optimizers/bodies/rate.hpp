@@ -2,6 +2,7 @@
 // Bodies of the functions that nn/optimizers/rate.hpp declares.
 #pragma once
 #include <locus/core/error.hpp>          // configuration_error
+#include <locus/core/is_finite.hpp>      // is_nan
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/nn/optimizers/rate.hpp>  // the declarations
 
@@ -11,7 +12,7 @@ namespace locus::nn {
 
 LOCUS_FUNCTION double rate::at(std::int64_t step) const {
   double const r = schedule_ ? schedule_(step) : value_;
-  if (r >= 0 && r <= 1e300) return r;
+  if (!locus::internal::is_nan(r) && r >= 0 && r <= 1e300) return r;
   message text;
   text << "locus: the learning rate";
   if (schedule_) text << " of step " << step;
@@ -39,26 +40,30 @@ LOCUS_FUNCTION void refuse_schedule(char const* name, char const* what) {
 namespace locus::nn {
 
 LOCUS_FUNCTION double ExponentialDecay::operator()(std::int64_t step) const {
-  if (!(decay_steps > 0)) detail::refuse_schedule("ExponentialDecay", "decay_steps above 0");
+  if (locus::internal::is_nan(decay_steps) || decay_steps <= 0)
+    detail::refuse_schedule("ExponentialDecay", "decay_steps above 0");
   double const p = double(step) / decay_steps;
   return initial_learning_rate * __builtin_pow(decay_rate, staircase ? __builtin_floor(p) : p);
 }
 
 LOCUS_FUNCTION double InverseTimeDecay::operator()(std::int64_t step) const {
-  if (!(decay_steps > 0)) detail::refuse_schedule("InverseTimeDecay", "decay_steps above 0");
+  if (locus::internal::is_nan(decay_steps) || decay_steps <= 0)
+    detail::refuse_schedule("InverseTimeDecay", "decay_steps above 0");
   double const p = double(step) / decay_steps;
   return initial_learning_rate / (1 + decay_rate * (staircase ? __builtin_floor(p) : p));
 }
 
 LOCUS_FUNCTION double PolynomialDecay::operator()(std::int64_t step) const {
-  if (!(decay_steps > 0)) detail::refuse_schedule("PolynomialDecay", "decay_steps above 0");
+  if (locus::internal::is_nan(decay_steps) || decay_steps <= 0)
+    detail::refuse_schedule("PolynomialDecay", "decay_steps above 0");
   return (initial_learning_rate - end_learning_rate) *
              __builtin_pow(1 - detail::part_of(step, decay_steps), power) +
          end_learning_rate;
 }
 
 LOCUS_FUNCTION double CosineDecay::operator()(std::int64_t step) const {
-  if (!(decay_steps > 0)) detail::refuse_schedule("CosineDecay", "decay_steps above 0");
+  if (locus::internal::is_nan(decay_steps) || decay_steps <= 0)
+    detail::refuse_schedule("CosineDecay", "decay_steps above 0");
   double const top = warmup_target.value_or(initial_learning_rate);
   std::int64_t const rises = warmup_target ? warmup_steps : 0;
   if (step < rises)

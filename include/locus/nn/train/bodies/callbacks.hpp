@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that nn/train/callbacks.hpp declares.
 #pragma once
+#include <locus/core/is_finite.hpp>      // is_finite, is_nan
 #include <locus/core/macros.hpp>         // LOCUS_FUNCTION
 #include <locus/core/write_number.hpp>   // write_number
 #include <locus/nn/train/callbacks.hpp>  // the declarations
@@ -51,7 +52,8 @@ LOCUS_FUNCTION best_value::best_value(std::string monitor, better mode, double m
 }
 
 LOCUS_FUNCTION bool best_value::improves(double v, std::optional<double> on) const {
-  if (!on) return v == v;
+  if (internal::is_nan(v)) return false;
+  if (!on) return true;
   return larger_ ? v - min_delta_ > *on : v + min_delta_ < *on;
 }
 
@@ -151,7 +153,7 @@ LOCUS_FUNCTION std::string ModelCheckpoint::path_of(logs const& l, int epochs_do
 
 LOCUS_FUNCTION void LearningRateScheduler::on_epoch_begin(training& t, int epoch) {
   double const rate = schedule_(epoch, t.learning_rate());
-  if (!(rate >= 0) || rate - rate != 0) {
+  if (!internal::is_finite(rate) || rate < 0) {
     message m;
     throw configuration_error(m << "locus: the schedule gives the learning rate "
                                 << detail::text_of(rate) << " for epoch " << epoch
@@ -162,7 +164,7 @@ LOCUS_FUNCTION void LearningRateScheduler::on_epoch_begin(training& t, int epoch
 
 LOCUS_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(options o)
     : o_(std::move(o)), best_(o_.monitor, o_.mode, o_.min_delta) {
-  if (o_.factor > 0 && o_.factor < 1) return;
+  if (!internal::is_nan(o_.factor) && o_.factor > 0 && o_.factor < 1) return;
   message m;
   throw configuration_error(m << "locus: the factor of ReduceLROnPlateau is "
                               << detail::text_of(o_.factor) << "; give one between 0 and 1");

@@ -3,6 +3,7 @@
 #pragma once
 #include <charconv>  // to_chars
 
+#include <locus/core/is_finite.hpp>       // is_finite, is_nan
 #include <locus/core/json.hpp>            // json_text
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION
 #include <locus/nn/train/log_files.hpp>   // the declarations
@@ -15,7 +16,7 @@ namespace locus::nn::detail {
 LOCUS_FUNCTION std::string text_of(double v) {
   char digits[32];
   auto const end = std::to_chars(digits, digits + sizeof digits, v);
-  return v != v ? "nan" : std::string(digits, end.ptr);
+  return internal::is_nan(v) ? "nan" : std::string(digits, end.ptr);
 }
 
 LOCUS_FUNCTION std::string csv_field(std::string_view s) {
@@ -137,7 +138,7 @@ LOCUS_FUNCTION std::string json_log::line(int epoch, logs const& values) {
   t.open('{').member("epoch", std::int64_t(epoch));
   for (std::size_t k = 0; k < values.names.size(); ++k) {
     double const v = values.values[k];
-    t.name(values.names[k]).append(v - v == 0 ? detail::text_of(v) : "null");
+    t.name(values.names[k]).append(internal::is_finite(v) ? detail::text_of(v) : "null");
   }
   t.close('}');
   return std::string(t.view()) + '\n';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that nn/train/plot.hpp declares.
 #pragma once
+#include <locus/core/is_finite.hpp>     // is_finite
 #include <locus/core/macros.hpp>        // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/write_number.hpp>  // write_number
 #include <locus/nn/train/plot.hpp>      // the declarations
@@ -98,7 +99,7 @@ LOCUS_FUNCTION void draw_panel(svg_text& svg, history const& h, std::string_view
       double const v = s.value[k], e = s.epoch[k];
       if (first > last) first = last = e;
       first = e < first ? e : first, last = e > last ? e : last;
-      if (v - v != 0) continue;
+      if (!internal::is_finite(v)) continue;
       if (low > high) low = high = v;
       low = v < low ? v : low, high = v > high ? v : high;
     }
