@@ -34,7 +34,7 @@ struct no_model {
 template <int Slots>
 struct Hoards {
   struct rule {
-    static constexpr int slots = Slots;
+    static constexpr int slot_count = Slots;
     template <class V>
     void operator()(V* x, V g) const {
       x[Slots] = g;

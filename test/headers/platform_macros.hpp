@@ -43,3 +43,9 @@
 #define check(x) trap()    // Apple's AssertMacros.h
 #define verify(x) trap()   // Apple's AssertMacros.h
 #define require(x) trap()  // Apple's AssertMacros.h
+#define small trap()       // rpcndr.h
+#define emit trap()        // Qt's qtmetamacros.h
+#define slots trap()       // Qt's qtmetamacros.h
+#define signals trap()     // Qt's qtmetamacros.h
+#define foreach trap()     // Qt's qforeach.h
+#define forever trap()     // Qt's qforeach.h

@@ -103,23 +103,23 @@ bool sort_from_lowest(Item* a, Item* b, std::int64_t n, int bits) {
 template <class Item, class PartOf>
 [[gnu::noinline]] void move_past_caches(Item const* a, Item* b, std::int64_t n, std::int64_t* at,
                                         int parts, PartOf const& part_of) {
-  constexpr std::int64_t slots = 64 / std::int64_t(sizeof(Item));
-  alignas(64) Item lines[1024][slots];
+  constexpr std::int64_t items_of_line = 64 / std::int64_t(sizeof(Item));
+  alignas(64) Item lines[1024][items_of_line];
   std::int64_t begin[1024];
   std::copy(at, at + parts, begin);
   auto const before = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b) % 64) /
                       std::int64_t(sizeof(Item));  // b[0] is this slot of a line
-  auto const slot_of = [=](std::int64_t place) { return (place + before) & (slots - 1); };
+  auto const slot_of = [=](std::int64_t place) { return (place + before) & (items_of_line - 1); };
   for (std::int64_t i = 0; i < n; ++i) {
     Item const item = a[i];
     int const k = part_of(item);
     std::int64_t const place = at[k]++, slot = slot_of(place), first = place - slot;
     lines[k][slot] = item;
-    if (slot < slots - 1) continue;
+    if (slot < items_of_line - 1) continue;
     if (first >= begin[k])
       stream_line(b + first, lines[k]);
     else
-      std::copy(lines[k] + (begin[k] - first), lines[k] + slots, b + begin[k]);
+      std::copy(lines[k] + (begin[k] - first), lines[k] + items_of_line, b + begin[k]);
   }
   for (int k = 0; k < parts; ++k) {
     std::int64_t const first = at[k] - slot_of(at[k]), from = first > begin[k] ? first : begin[k];

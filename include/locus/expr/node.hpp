@@ -19,7 +19,7 @@ namespace locus {
 //   describe<T...>(step&, r)   other facts for the passes; r: the rank of the first operand
 //   bind(binder&)              sets extents or ranges that are known at run time (optional)
 // An operation that is not exactly one step has, instead of kind, op and describe,
-//   steps, edges, entries<T...>, emit<T...>(builder&, request, operands)
+//   steps, edges, entries<T...>, emit_steps<T...>(builder&, request, operands)
 //   inherited(request)         the request that its operands inherit (optional)
 //   bind_device(binder&)       sets the device of an open request (optional)
 
@@ -149,7 +149,7 @@ struct [[nodiscard(
     if constexpr (requires { Op::inherited(r); }) inherited = Op::inherited(r);
     short const at[] = {Operands::template flatten<Lets>(b, inherited)...};
     if constexpr (composite<Op>)
-      return Op::template emit<typename Operands::value_type...>(b, r, at);
+      return Op::template emit_steps<typename Operands::value_type...>(b, r, at);
     else
       return internal::emit_step<Op, typename Operands::value_type...>(b, r, at);
   }

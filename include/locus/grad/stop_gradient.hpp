@@ -18,7 +18,7 @@ struct stop_gradient_op {
   using entries = type_list<>;
   static constexpr shape infer(shape a) { return a; }
   template <class T>
-  static constexpr short emit(builder&, request, short const* operands) {
+  static constexpr short emit_steps(builder&, request, short const* operands) {
     return operands[0];
   }
 };

@@ -21,7 +21,7 @@ inline namespace LOCUS_MODE {
 template <class T>
 struct cholesky_factors {
   static constexpr char const* name = "cusolverDnXpotrf";
-  static constexpr int small = 512;
+  static constexpr int largest_small = 512;
   using library = cusolver_table;
   int n;
   std::int64_t all;
@@ -29,7 +29,7 @@ struct cholesky_factors {
   T** each;  // where each matrix lies
   std::int32_t* infos;
 
-  bool is_one_call() const { return all > 1 && n <= small && all <= 2147483647; }
+  bool is_one_call() const { return all > 1 && n <= largest_small && all <= 2147483647; }
   algorithm_size size() const { return {n, is_one_call()}; }
   void host() const {
     for (std::int64_t k = 0; k < all; ++k) {

@@ -20,7 +20,7 @@ inline namespace LOCUS_MODE {
 template <class T>
 struct equations {
   static constexpr char const* name = "cusolverDnXgetrf";
-  static constexpr int small = 256;  // of a batch: cuBLAS solves it in two calls
+  static constexpr int largest_small = 256;  // of a batch: cuBLAS solves it in two calls
   using library = cusolver_table;
   int n, m;
   std::int64_t all;
@@ -28,7 +28,7 @@ struct equations {
   T **each_a, **each_b;
   std::int32_t *pivots, *infos;
 
-  bool is_small_batch() const { return all > 1 && all <= 2147483647 && n <= small; }
+  bool is_small_batch() const { return all > 1 && all <= 2147483647 && n <= largest_small; }
   algorithm_size size() const { return {n, is_small_batch()}; }
   void host() const {
     std::int64_t const square = std::int64_t(n) * n, wide = std::int64_t(n) * m;

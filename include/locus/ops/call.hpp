@@ -205,7 +205,7 @@ struct call_op {
     return detail::call_pattern<Op>(0, s...);
   }
   template <class... T>
-  static constexpr short emit(builder& b, request r, short const* operands) {
+  static constexpr short emit_steps(builder& b, request r, short const* operands) {
     return emit_all<T...>(b, r, operands, std::make_index_sequence<std::size_t(results)>{},
                           std::index_sequence_for<T...>{});
   }
@@ -318,7 +318,7 @@ struct call_result_op {
     return detail::called_expression<E>::template pattern<K>;
   }
   template <class>
-  static constexpr short emit(builder&, request, short const* operands) {
+  static constexpr short emit_steps(builder&, request, short const* operands) {
     return static_cast<short>(operands[0] + K);
   }
 };

@@ -30,7 +30,7 @@ struct on_op {
   static constexpr shape infer(shape a) { return a; }
   static constexpr request inherited(request) { return {device::from_code(DeviceCode), Strict}; }
   template <class T>
-  static constexpr short emit(builder&, request, short const* operands) {
+  static constexpr short emit_steps(builder&, request, short const* operands) {
     return operands[0];
   }
 };

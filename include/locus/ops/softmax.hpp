@@ -68,7 +68,7 @@ struct softmax_op {
   static constexpr shape infer(shape a) { return a; }
 
   template <class T>
-  static constexpr short emit(builder& b, request r, short const* operands) {
+  static constexpr short emit_steps(builder& b, request r, short const* operands) {
     using internal::emit_step;
     short const x = operands[0];
     short const m = emit_step<max_op, T>(b, r, &x);

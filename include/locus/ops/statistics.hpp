@@ -37,7 +37,7 @@ struct variance_op {
   static constexpr shape infer(shape a) { return mean_of_squares_op::infer(a); }
 
   template <class T>
-  static constexpr short emit(builder& b, request r, short const* operands) {
+  static constexpr short emit_steps(builder& b, request r, short const* operands) {
     using internal::emit_step;
     using M = compute_t<T>;
     short const x = operands[0];

@@ -101,7 +101,7 @@ struct plan_arrays {
   root roots[Roots];
   action actions[Steps + max_transfers];
   level levels[Steps];
-  slot slots[Steps + max_transfers];
+  slot memory_slots[Steps + max_transfers];
   guard guards[Steps];
   int transfer_count = 0, action_count = 0, guard_count = 0;
   verdict found{};
@@ -114,7 +114,7 @@ struct plan_arrays {
     for (root& r : roots) r = root{};
     for (action& a : actions) a = action{};
     for (level& l : levels) l = level{};
-    for (slot& s : slots) s = slot{};
+    for (slot& s : memory_slots) s = slot{};
     for (guard& g : guards) g = guard{};
   }
 
@@ -124,7 +124,7 @@ struct plan_arrays {
   }
   /// for readers after the passes: nothing is written through this view
   constexpr plan_view view() const { return const_cast<plan_arrays*>(this)->view(); }
-  constexpr array_view<slot> all_slots() { return {slots, Steps + transfer_count}; }
+  constexpr array_view<slot> all_slots() { return {memory_slots, Steps + transfer_count}; }
 };
 
 namespace detail {

@@ -131,8 +131,8 @@ constexpr short write_statement_steps(builder& b, statement_step const& tree, pl
 }  // namespace detail
 
 /// means: writes the plan that the passes would write, into arrays of as many steps and one edge
-///        less, with one root and one action; slots: [step]
-constexpr void write_statement_plan(plan_view const& p, array_view<slot> slots,
+///        less, with one root and one action; memory_slots: [step]
+constexpr void write_statement_plan(plan_view const& p, array_view<slot> memory_slots,
                                     statement_step const& tree, place const& where) {
   auto const last = static_cast<short>(p.steps.count - 1);
   builder b{p.steps.first, p.edges.first};
@@ -142,7 +142,7 @@ constexpr void write_statement_plan(plan_view const& p, array_view<slot> slots,
   for (level& l : p.levels) l = level::element;
   shape patterns[max_steps]{};
   for (short i = 0; i <= last; ++i) patterns[i] = p.steps[i].extents;
-  lay_out(p, slots, patterns);
+  lay_out(p, memory_slots, patterns);
 }
 
 /// means: the plan of this graph is known without the passes

@@ -35,8 +35,8 @@ namespace detail {
 
 struct memory_planner {
   plan_view const& p;
-  array_view<slot> slots;  // [steps + transfers]
-  shape const* extents;    // [step]: the extents at run time, or those of the steps
+  array_view<slot> memory_slots;  // [steps + transfers]
+  shape const* extents;           // [step]: the extents at run time, or those of the steps
 
   constexpr bool is_temporary_step(short i) const {
     return p.steps[i].region >= 0 && (p.steps[i].stored || lies_aside(i));
@@ -49,7 +49,7 @@ struct memory_planner {
     return e.by >= 0 ? static_cast<short>(p.steps.count + e.by) : memory_of(p, e.from);
   }
   constexpr void read(short value, short at) {
-    slot& s = slots[value];
+    slot& s = memory_slots[value];
     if (at > s.last_read) s.last_read = at;
   }
   /// the number of edges, roots and transfers that read step i's memory
@@ -77,12 +77,13 @@ struct memory_planner {
   constexpr void find_sizes() {
     for (short i = 0; i < p.steps.count; ++i) {
       step const& s = p.steps[i];
-      if (is_temporary_step(i)) slots[i].bytes = local_bytes(extents[i], s.element_bytes, s.where);
+      if (is_temporary_step(i))
+        memory_slots[i].bytes = local_bytes(extents[i], s.element_bytes, s.where);
     }
     for (short t = 0; t < p.transfers.count; ++t) {
       transfer const& me = p.transfers[t];
       step const& s = p.steps[me.from];
-      slot& to = slots[p.steps.count + t];
+      slot& to = memory_slots[p.steps.count + t];
       bool const no_traffic =
           me.how == transfer_kind::slice || me.how == transfer_kind::halo ||
           (me.how == transfer_kind::first_replica && s.where.devices.contains(me.arrives.at(0)));
@@ -99,11 +100,12 @@ struct memory_planner {
       short const v = r.by >= 0 ? static_cast<short>(p.steps.count + r.by) : r.from;
       if (r.by < 0 && !is_temporary_step(r.from))
         continue;  // a leaf or a view: copied into the destination
-      slots[v].is_result = true;
+      memory_slots[v].is_result = true;
       // terms lie where their sum will lie, in the destination; not if the destination takes a part
       // of them
       bool const sums = r.by >= 0 && p.transfers[r.by].how == transfer_kind::all_reduce;
-      if (sums && slots[v].in_place_of >= 0) slots[slots[v].in_place_of].is_result = true;
+      if (sums && memory_slots[v].in_place_of >= 0)
+        memory_slots[memory_slots[v].in_place_of].is_result = true;
     }
   }
   constexpr void find_lifetimes() {
@@ -112,7 +114,7 @@ struct memory_planner {
       if (act.kind == action_kind::launch) {
         for (short i = 0; i < p.steps.count; ++i) {
           if (p.steps[i].region != act.what) continue;
-          if (is_temporary_step(i)) slots[i].made = a, read(i, a);
+          if (is_temporary_step(i)) memory_slots[i].made = a, read(i, a);
           for (edge const& e : p.operands(p.steps[i]))
             if (p.steps[e.from].region != act.what || p.steps[e.from].stored) read(value_of(e), a);
         }
@@ -123,20 +125,21 @@ struct memory_planner {
         bool const mine = act.kind == action_kind::transfer ? t == act.what : me.bucket == act.what;
         if (!mine) continue;
         short const v = static_cast<short>(p.steps.count + t);
-        slots[v].made = a, read(v, a), read(memory_of(p, me.from), a);
+        memory_slots[v].made = a, read(v, a), read(memory_of(p, me.from), a);
       }
     }
     for (root const& r : p.roots)  // results are written after the last action
       read(r.by >= 0 ? static_cast<short>(p.steps.count + r.by) : memory_of(p, r.from),
            static_cast<short>(p.actions.count));
-    for (short v = 0; v < slots.count; ++v)
-      if (slots[v].in_place_of >= 0) read(slots[v].in_place_of, slots[v].last_read);
+    for (short v = 0; v < memory_slots.count; ++v)
+      if (memory_slots[v].in_place_of >= 0)
+        read(memory_slots[v].in_place_of, memory_slots[v].last_read);
   }
   constexpr place const& place_of(short v) const {
     return v < p.steps.count ? p.steps[v].where : p.transfers[v - p.steps.count].arrives;
   }
   constexpr bool meet(short a, short b) const {
-    slot const &first = slots[a], &second = slots[b];
+    slot const &first = memory_slots[a], &second = memory_slots[b];
     if (first.made > second.last_read || second.made > first.last_read) return false;
     device_list const &here = place_of(a).devices, &there = place_of(b).devices;
     if (here == there) return true;
@@ -144,23 +147,25 @@ struct memory_planner {
       if (there.contains(here[i])) return true;
     return false;
   }
-  constexpr bool in_arena(short v) const { return slots[v].bytes > 0 && !slots[v].is_result; }
+  constexpr bool in_arena(short v) const {
+    return memory_slots[v].bytes > 0 && !memory_slots[v].is_result;
+  }
   /// first fit: the lowest offset that overlaps no other value with an overlapping lifetime
   constexpr void find_offsets() {
-    for (short v = 0; v < slots.count; ++v) {
+    for (short v = 0; v < memory_slots.count; ++v) {
       if (!in_arena(v)) continue;
-      std::int64_t const bytes = round_up(slots[v].bytes);
+      std::int64_t const bytes = round_up(memory_slots[v].bytes);
       std::int64_t at = 0;
       for (bool moved = true; moved;) {
         moved = false;
         for (short o = 0; o < v; ++o) {
-          slot const& other = slots[o];
+          slot const& other = memory_slots[o];
           if (at + bytes <= other.offset || other.bytes <= at - other.offset) continue;  // apart
           if (!in_arena(o) || !meet(o, v)) continue;
           at = other.offset + round_up(other.bytes), moved = true;
         }
       }
-      slots[v].offset = at;
+      memory_slots[v].offset = at;
     }
   }
 };
@@ -168,20 +173,20 @@ struct memory_planner {
 }  // namespace detail
 
 /// means: sets size, lifetime and offset of every temporary, given the extents of every step
-constexpr void lay_out(plan_view const& p, array_view<slot> slots, shape const* extents) {
-  detail::memory_planner m{p, slots, extents};
+constexpr void lay_out(plan_view const& p, array_view<slot> memory_slots, shape const* extents) {
+  detail::memory_planner m{p, memory_slots, extents};
   m.find_sizes();
   m.find_lifetimes();
   m.find_offsets();
 }
 
 /// means: bytes of the plan's arena on a device
-constexpr std::int64_t arena_bytes(plan_view const& p, array_view<slot> slots, device d) {
-  detail::memory_planner const m{p, slots, nullptr};
+constexpr std::int64_t arena_bytes(plan_view const& p, array_view<slot> memory_slots, device d) {
+  detail::memory_planner const m{p, memory_slots, nullptr};
   std::int64_t peak = 0;
-  for (short v = 0; v < slots.count; ++v)
+  for (short v = 0; v < memory_slots.count; ++v)
     if (m.in_arena(v) && m.place_of(v).devices.contains(d)) {
-      std::int64_t const end = slots[v].offset + round_up(slots[v].bytes);
+      std::int64_t const end = memory_slots[v].offset + round_up(memory_slots[v].bytes);
       if (end > peak) peak = end;
     }
   return peak;

@@ -76,7 +76,7 @@ struct graph_code {
   struct tables {
     void (*launches[steps])(launch const&){};
     void (*folds[transfers + 1])(launch_site const&, replica_terms const&){};
-    slot slots[values + 1]{};
+    slot memory_slots[values + 1]{};
     shape extents[steps]{};
   };
   template <int Idx>
@@ -102,7 +102,7 @@ struct graph_code {
     [&]<std::size_t... T>(std::index_sequence<T...>) {
       (add_fold<int(T)>(t), ...);
     }(std::make_index_sequence<transfers>{});
-    for (int v = 0; v < values; ++v) t.slots[v] = arrays.slots[v];
+    for (int v = 0; v < values; ++v) t.memory_slots[v] = arrays.memory_slots[v];
     for (int i = 0; i < steps; ++i) t.extents[i] = arrays.steps[i].extents;
     return t;
   }
@@ -112,7 +112,7 @@ struct graph_code {
   static constexpr program make_program() {
     program p;
     p.plan = view_with_second<Graph>();
-    p.slots = {const_cast<slot*>(all.slots), values};
+    p.memory_slots = {const_cast<slot*>(all.memory_slots), values};
     p.extents = is_static ? all.extents : nullptr;
     p.replicas = replicas;
     p.launches = all.launches;
@@ -188,8 +188,8 @@ struct graph_code {
  private:
   static tally count_bound(plan_view const& plan, local_value* values_of, shape const* extents,
                            void const* const* objects) {
-    slot slots[values];
-    return count_run(plan, values_of, replicas, extents, objects, {slots, values});
+    slot memory_slots[values];
+    return count_run(plan, values_of, replicas, extents, objects, {memory_slots, values});
   }
   template <std::size_t... K, class FindTarget, class... Es>
   static void run(std::index_sequence<K...>, call_site site, FindTarget const& find_target,
@@ -233,8 +233,8 @@ struct graph_code {
       if (roots_statement<Graph>::run(code, values_of, known, objects, targets)) return;
     local_layout layouts[values * replicas];
     stamp ready[values * replicas];
-    slot slots[is_static ? 1 : values];
-    run_arrays const run_in{values_of, layouts, ready, known, slots, objects};
+    slot memory_slots[is_static ? 1 : values];
+    run_arrays const run_in{values_of, layouts, ready, known, memory_slots, objects};
     run_watch seen;
     seen.site = site;
     if (unsigned const watchers = runtime::watched()) {
@@ -249,7 +249,7 @@ struct graph_code {
       with_devices.open = open;
       fill_in(with_devices.plan, open);
       run_arrays run_bound = run_in;
-      run_bound.slots = bound.slots;
+      run_bound.memory_slots = bound.memory_slots;
       detail::run_plan(with_devices, run_bound, targets, seen);
     } else
       detail::run_plan(code, run_in, targets, seen);

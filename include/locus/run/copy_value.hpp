@@ -74,7 +74,8 @@ void each_part(run_state const& run, transfer const& me, Visit const& visit) {
     return copy_side{&runtime::find_device(from.at(r)), at, me.from, r};
   };
   auto whole = [&](int r) {
-    bool const skip = run.value(v, r).data == run.value(me.from, 0).data && !run.slots[v].is_result;
+    bool const skip =
+        run.value(v, r).data == run.value(me.from, 0).data && !run.memory_slots[v].is_result;
     visit(there(r, &run.value(v, r)), to.at(r), here(0, &run.value(me.from, 0)), from.at(0), skip);
   };
   local_layout layout;

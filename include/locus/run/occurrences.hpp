@@ -23,13 +23,13 @@ struct occurrence {
 ///        its last reader
 /// cost:  a comparison of addresses for each pair of transfers
 LOCUS_FUNCTION void find_occurrences(plan_view const& p, local_value const* values, int replicas,
-                                     shape const* extents, array_view<slot> slots,
+                                     shape const* extents, array_view<slot> memory_slots,
                                      dynamic_array<occurrence>& found);
 
 /// means: the counts of a run: those of the plan, with shared copies counted as reused
 LOCUS_FUNCTION tally count_run(plan_view const& p, local_value* values, int replicas,
                                shape const* extents, void const* const* objects,
-                               array_view<slot> slots);
+                               array_view<slot> memory_slots);
 
 }  // namespace locus::detail
 

@@ -56,7 +56,7 @@ struct reduction_code {
 /// means: the constant that the run-time loop walks; one for each graph
 struct program {
   plan_view plan{};
-  array_view<slot> slots{};                          // with static extents
+  array_view<slot> memory_slots{};                   // with static extents
   shape const* extents = nullptr;                    // with static extents, else null
   int replicas = 1;                                  // devices of the longest list
   void (*const* launches)(launch const&) = nullptr;  // [step]
@@ -89,7 +89,7 @@ struct run_arrays {
   local_layout* layouts = nullptr;  // [value * replicas + replica]
   stamp* ready = nullptr;           // [value * replicas + replica]: of its arrival
   shape const* extents = nullptr;   // [step]: of whole values
-  slot* slots = nullptr;            // [value]
+  slot* memory_slots = nullptr;     // [value]
   void const** objects = nullptr;   // [step]: operation objects
 };
 

@@ -66,11 +66,11 @@ struct region_code {
   struct stage_facts {
     bool in[steps]{};
     int readers[steps]{};
-    short slots[steps]{};
+    short slot_steps[steps]{};
     int slot_count = 0;
     constexpr int slot_of(short i) const {
       for (int k = 0; k < slot_count; ++k)
-        if (slots[k] == i) return k;
+        if (slot_steps[k] == i) return k;
       return -1;
     }
   };
@@ -92,7 +92,7 @@ struct region_code {
       if (s.in[i])
         for (edge const& e : p.operands(p.steps[i])) add_to(s, e);
     for (short i = 0; i <= Root; ++i)
-      if (s.in[i] && s.readers[i] > 1) s.slots[s.slot_count++] = i;
+      if (s.in[i] && s.readers[i] > 1) s.slot_steps[s.slot_count++] = i;
     return s;
   }
   template <int Stage>
@@ -145,8 +145,8 @@ struct region_code {
     return kernel::apply<T, F, Args...>{functor, make_pack(args...)};
   }
   template <class Pack, class... Slots, class... Tops>
-  static auto stage_from(Pack slots, type_list<Slots...>, Tops... tops) {
-    return kernel::stage<type_list<Slots...>, type_list<Tops...>>{slots, make_pack(tops...)};
+  static auto stage_from(Pack slot_trees, type_list<Slots...>, Tops... tops) {
+    return kernel::stage<type_list<Slots...>, type_list<Tops...>>{slot_trees, make_pack(tops...)};
   }
   /// the stage whose results are the trees `tops`
   template <int Stage, class... Trees>
@@ -156,8 +156,9 @@ struct region_code {
   }
   template <int Stage, std::size_t... S, class... Trees>
   static auto with_slots(std::index_sequence<S...>, frame const& f, Trees... tops) {
-    return stage_from(make_pack(tree<Stage, stage_of<Stage>.slots[S]>(f)...),
-                      type_list<decltype(tree<Stage, stage_of<Stage>.slots[S]>(f))...>{}, tops...);
+    return stage_from(make_pack(tree<Stage, stage_of<Stage>.slot_steps[S]>(f)...),
+                      type_list<decltype(tree<Stage, stage_of<Stage>.slot_steps[S]>(f))...>{},
+                      tops...);
   }
 
   /// member Idx, rounded to the type that is stored

@@ -45,7 +45,7 @@ struct run_state {
 
   // ---- the places of its values ----
   run_memory memory;
-  array_view<slot> slots{};          // [value]
+  array_view<slot> memory_slots{};   // [value]
   dynamic_array<occurrence> shared;  // transfers that share a copy
   kept_uses kept;
 

@@ -40,8 +40,8 @@ inline statement_record* make_statement_record(statement_code const& c) {
   program& p = made->code;
   p.plan = {{new step[n], steps}, {new edge[n], steps - 1}, {nullptr, 0},
             {&made->result, 1},   {&made->launch, 1},       {new level[n], steps}};
-  p.slots = {new slot[n], steps};
-  write_statement_plan(p.plan, p.slots, *c.tree, c.where);
+  p.memory_slots = {new slot[n], steps};
+  write_statement_plan(p.plan, p.memory_slots, *c.tree, c.where);
   auto* const patterns = new shape[n];
   bool is_static = true;
   for (std::size_t i = 0; i < n; ++i) {
@@ -91,11 +91,12 @@ inline void run_long_way(statement_run const& r) {
   runtime::devices();
   local_layout layouts[max_steps];
   stamp ready[max_steps];
-  slot slots[max_steps];
+  slot memory_slots[max_steps];
   run_watch seen;
   if (unsigned const watchers = runtime::watched())
     seen = watch_run(watchers, record.report, r.site);
-  detail::run_plan(record.code, {values, layouts, ready, extents, slots, objects}, &to, seen);
+  detail::run_plan(record.code, {values, layouts, ready, extents, memory_slots, objects}, &to,
+                   seen);
 }
 /// means: sets the pointer through which statements of other units call the loop; called where
 ///        tensors are made

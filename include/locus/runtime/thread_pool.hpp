@@ -91,7 +91,7 @@ class thread_pool {
   bool run(parallel_job& job);
 
  private:
-  static constexpr int slots = 32, open = 1 << 30, waiting = 1 << 29, members = waiting - 1;
+  static constexpr int most_loops = 32, open = 1 << 30, waiting = 1 << 29, members = waiting - 1;
 
   /// One running loop. state: whether workers may join, whether its caller sleeps, how many joined
   struct alignas(64) slot {
@@ -137,7 +137,7 @@ class thread_pool {
   alignas(64) int awake_ = 0;
   int of_short_loops_ = 0;  // of short loops, in nanoseconds of work
   std::int64_t last_short_loop_ = 0, last_put_aside_ = -crowded_for, crowded_until_ = 0;
-  slot slots_[slots];
+  slot slots_[most_loops];
   desk desks_[parallel_job::max_team];
 };
 

@@ -72,13 +72,13 @@ struct [[gnu::may_alias]] complex {
     };
     bits const wide = size(b.re), high = size(b.im), x = size(a.re), y = size(a.im);
     bool const turned = wide < high;
-    T const large = turned ? b.im : b.re, small = turned ? b.re : b.im, ratio = small / large;
+    T const larger = turned ? b.im : b.re, smaller = turned ? b.re : b.im, ratio = smaller / larger;
     bits const of_a = x < y ? y : x, of_b = turned ? high : wide, rest = turned ? wide : high,
                r = size(ratio);
     bool const fits = ((of_a < r ? of_a : r) >= size(limits::low)) | (of_a == 0) | (rest == 0);
     if (fits && of_b >= size(limits::low_divisor) &&
         ((of_a < of_b ? of_b : of_a) <= size(limits::high))) {
-      T const by = large + small * ratio;
+      T const by = larger + smaller * ratio;
       if (turned) return {(a.re * ratio + a.im) / by, (a.im * ratio - a.re) / by};
       return {(a.re + a.im * ratio) / by, (a.im - a.re * ratio) / by};
     }

@@ -30,9 +30,9 @@ struct quotient_parts {
 
 /// means: k, for 2^k <= x < 2^(k + 1); any number below -1022 for 0, 1024 for infinity and NaN
 LOCUS_HOST_DEVICE constexpr int exponent_of(double x) {
-  bool const small = x < 0x1p-1022;
-  auto const bits = __builtin_bit_cast(std::uint64_t, small ? x * 0x1p54 : x);
-  return static_cast<int>(bits >> 52 & 2047) - 1023 - (small ? 54 : 0);
+  bool const is_subnormal = x < 0x1p-1022;
+  auto const bits = __builtin_bit_cast(std::uint64_t, is_subnormal ? x * 0x1p54 : x);
+  return static_cast<int>(bits >> 52 & 2047) - 1023 - (is_subnormal ? 54 : 0);
 }
 /// means: 2^k x, for k between -4000 and 4000
 LOCUS_HOST_DEVICE constexpr double times_two_to(int k, double x) {
@@ -54,13 +54,13 @@ LOCUS_HOST_DEVICE constexpr quotient_parts<double> rare_quotient(double a_re, do
                                                                  double b_re, double b_im) {
   auto const size = [](double x) { return x < 0 ? -x : x; };
   bool const turned = !(size(b_re) >= size(b_im));
-  double const large = turned ? b_im : b_re, small = turned ? b_re : b_im;
+  double const larger = turned ? b_im : b_re, smaller = turned ? b_re : b_im;
   double const most = size(a_re) > size(a_im) ? size(a_re) : size(a_im);
   // a is made large, so that its smaller part keeps its digits; there is room for the sum
-  int const of_a = exponent_of(most) - 1021, of_b = exponent_of(size(large)),
-            of_ratio = exponent_of(size(small)) - of_b;
-  double const l = times_two_to(-of_b, large), s = times_two_to(-of_b - of_ratio, small),
-               ratio = small == 0 ? 0 : s / l,
+  int const of_a = exponent_of(most) - 1021, of_b = exponent_of(size(larger)),
+            of_ratio = exponent_of(size(smaller)) - of_b;
+  double const l = times_two_to(-of_b, larger), s = times_two_to(-of_b - of_ratio, smaller),
+               ratio = smaller == 0 ? 0 : s / l,
                by = l + times_two_to(of_ratio, s) * times_two_to(of_ratio, ratio);
   double const x = times_two_to(-of_a, a_re), y = times_two_to(-of_a, a_im),
                x_small = times_two_to(of_ratio, x * ratio),

@@ -53,9 +53,9 @@ LOCUS_HOST_DEVICE constexpr std::uint16_t half_bits(float v) {
   std::uint32_t const normal = (a + 0xfffu + (a >> 13 & 1) - (112u << 23)) >> 13;
   // adding 1/2 rounds a subnormal: the last bit of 1/2 + a is the last bit of the result
   float const shifted = __builtin_bit_cast(float, a < first_normal ? a : 0u) + 0.5f;
-  std::uint32_t const small = __builtin_bit_cast(std::uint32_t, shifted) - (126u << 23);
+  std::uint32_t const subnormal = __builtin_bit_cast(std::uint32_t, shifted) - (126u << 23);
   std::uint32_t const special = a > 0x7f800000u ? (0x7e00u | (a >> 13 & 0x1ff)) : 0x7c00u;
-  std::uint32_t const r = a >= beyond ? special : a < first_normal ? small : normal;
+  std::uint32_t const r = a >= beyond ? special : a < first_normal ? subnormal : normal;
   return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | r);
 }
 LOCUS_HOST_DEVICE constexpr float float_of_half(std::uint16_t h) {
@@ -68,10 +68,10 @@ LOCUS_HOST_DEVICE constexpr float float_of_half(std::uint16_t h) {
 #endif
   std::uint32_t const a = (h & 0x7fffu) << 13, first_normal = 113u << 23;
   float const scaled = __builtin_bit_cast(float, a + first_normal);
-  float const small = scaled - __builtin_bit_cast(float, first_normal);
+  float const subnormal = scaled - __builtin_bit_cast(float, first_normal);
   std::uint32_t const special = (a + (224u << 23)) | (a > 0x0f800000u ? 1u << 22 : 0u);
   std::uint32_t const r = a >= 0x0f800000u  ? special
-                          : a < 0x00800000u ? __builtin_bit_cast(std::uint32_t, small)
+                          : a < 0x00800000u ? __builtin_bit_cast(std::uint32_t, subnormal)
                                             : a + (112u << 23);
   return __builtin_bit_cast(float, (h & 0x8000u) << 16 | r);
 }

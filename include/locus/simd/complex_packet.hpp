@@ -138,15 +138,15 @@ LOCUS_VECTOR_FUNCTION void divide_registers(V& a_re, V& a_im, V const& b_re, V c
   using limits = internal::quotient_limits<T>;
   V const wide = magnitude(b_re), high = magnitude(b_im);
   auto const turned = wide < high;
-  V const large = turned ? b_im : b_re, small = turned ? b_re : b_im, ratio = small / large;
+  V const larger = turned ? b_im : b_re, smaller = turned ? b_re : b_im, ratio = smaller / larger;
   V const of_a = larger_of(magnitude(a_re), magnitude(a_im)), of_b = larger_of(wide, high);
   V const rest = smaller_of(wide, high);
   auto const fits =
       ((smaller_of(of_a, magnitude(ratio)) >= limits::low) | (smaller_of(of_a, rest) == T(0))) &
       (of_b >= limits::low_divisor) & (larger_of(of_a, of_b) <= limits::high);
-  // by = large + small ratio; numerators: re + im ratio and im - re ratio, or re ratio + im and
+  // by = larger + smaller ratio; numerators: re + im ratio and im - re ratio, or re ratio + im and
   // im ratio - re
-  V const by = large + small * ratio;
+  V const by = larger + smaller * ratio;
   V const re = a_re + a_im * ratio, im = a_im - a_re * ratio, re_turned = a_re * ratio + a_im,
           im_turned = a_im * ratio - a_re;
   V q_re = (turned ? re_turned : re) / by, q_im = (turned ? im_turned : im) / by;

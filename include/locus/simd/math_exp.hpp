@@ -158,8 +158,8 @@ struct vector_tanh {
 struct vector_sigmoid {
   template <class V>
   LOCUS_VECTOR_FUNCTION static V of(V x) {
-    V const small = part_of_one_more(vector_exp::of(-magnitude(x)));
-    return x < 0 ? small : 1 - small;
+    V const lower = part_of_one_more(vector_exp::of(-magnitude(x)));
+    return x < 0 ? lower : 1 - lower;
   }
 };
 

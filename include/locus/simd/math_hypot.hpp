@@ -60,10 +60,10 @@ struct vector_hypot {
     using B = bits_vector<V>;
     V const a = magnitude(x), b = magnitude(y), inf = every<V>(static_cast<T>(__builtin_inff()));
     B const s = (B)sum_of_squares(x, y);
-    auto const small = s<bits_of_two_to<T>(C::least), large = s> bits_of_two_to<T>(C::most);
-    V const by = small ? every<V>(C::up) : large ? every<V>(C::down) : every<V>(1);
+    auto const is_small = s<bits_of_two_to<T>(C::least), is_large = s> bits_of_two_to<T>(C::most);
+    V const by = is_small ? every<V>(C::up) : is_large ? every<V>(C::down) : every<V>(1);
     V const root = sqrt_of(sum_of_squares(a * by, b * by));
-    r = small ? root * (1 / C::up) : large ? root * (1 / C::down) : r;
+    r = is_small ? root * (1 / C::up) : is_large ? root * (1 / C::down) : r;
     return (((B)a == (B)inf) | ((B)b == (B)inf)) ? inf : r;
   }
 

@@ -25,8 +25,8 @@ struct vector_quotient {
       V const inverse = 1 / b, q = a * inverse;
       V const y = as_written(multiply_add(as_written(multiply_add(-q, b, a)), inverse, q));
       // for a smaller a the remainder would not be a normal number
-      auto const small = bits_of_two_to<T>(sizeof(T) == 4 ? -80 : -900);
-      if (__builtin_expect(any_above(small - B{}, (B)a), 0)) return a / b;
+      auto const least = bits_of_two_to<T>(sizeof(T) == 4 ? -80 : -900);
+      if (__builtin_expect(any_above(least - B{}, (B)a), 0)) return a / b;
       return y;
     }
   }

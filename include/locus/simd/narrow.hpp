@@ -42,11 +42,11 @@ template <class V, int N = sizeof(V) / 2>
 LOCUS_VECTOR_FUNCTION vector<float, N> floats_of(half, V const& h) {
   using U = vector<std::uint32_t, N>;
   U const wide = widened(h), a = (wide & 0x7fffu) << 13;
-  vector<float, N> const small =
+  vector<float, N> const subnormal =
       (vector<float, N>)(a + (113u << 23)) - __builtin_bit_cast(float, 113u << 23);
   U const quiet = (U)(a > 0x0f800000u) & (1u << 22);
   U const special = (a + (224u << 23)) | quiet, normal = a + (112u << 23);
-  U const r = a >= 0x0f800000u ? special : a < 0x00800000u ? (U)small : normal;
+  U const r = a >= 0x0f800000u ? special : a < 0x00800000u ? (U)subnormal : normal;
   return (vector<float, N>)(r | (wide & 0x8000u) << 16);
 }
 template <class V, int N = sizeof(V) / 4>
@@ -55,10 +55,10 @@ LOCUS_VECTOR_FUNCTION vector<std::uint16_t, N> narrowed(half, V const& v) {
   U const bits = (U)v, a = bits & 0x7fffffffu;
   U const normal = (a + 0xfffu + (a >> 13 & 1u) - (112u << 23)) >> 13;
   U const tiny = (U)(a < (113u << 23));
-  U const small = (U)((vector<float, N>)(a & tiny) + 0.5f) - (126u << 23);
+  U const subnormal = (U)((vector<float, N>)(a & tiny) + 0.5f) - (126u << 23);
   U const nan = 0x7e00u | (a >> 13 & 0x1ffu);
   U const special = a > 0x7f800000u ? nan : U{} + 0x7c00u;
-  U const r = a >= (143u << 23) ? special : a < (113u << 23) ? small : normal;
+  U const r = a >= (143u << 23) ? special : a < (113u << 23) ? subnormal : normal;
   return low_halves(r | (bits >> 16 & 0x8000u));
 }
 template <class V, int N = sizeof(V) / 2>

@@ -13,7 +13,7 @@
 namespace locus::kernel {
 inline namespace LOCUS_MODE {
 
-// A tree is called with (in, slots, folds): the values of the inputs at one element, the shared
+// A tree is called with (in, slot_values, folds): the values of the inputs at one element, the shared
 // values, and the results of the folds that are finished.
 
 // Trees compute in compute_t: a half becomes a float in `input`, and a half again in `rounded` at
@@ -34,9 +34,9 @@ struct rounded {
   using type = T;
   Tree tree;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slots,
+  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slot_values,
                                            Folds const& folds) const {
-    return static_cast<T>(tree(in, slots, folds));
+    return static_cast<T>(tree(in, slot_values, folds));
   }
 };
 /// shared value number K, computed once for all its readers
@@ -44,8 +44,9 @@ template <int K, class T>
 struct slot_value {
   using type = T;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const& slots, Folds const&) const {
-    return get<K>(slots);
+  LOCUS_HOST_DEVICE constexpr T operator()(In const&, Slots const& slot_values,
+                                           Folds const&) const {
+    return get<K>(slot_values);
   }
 };
 /// the result of fold number K
@@ -83,25 +84,25 @@ struct apply {
   F f;
   pack<Args...> args;
   template <class In, class Slots, class Folds>
-  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slots,
+  LOCUS_HOST_DEVICE constexpr T operator()(In const& in, Slots const& slot_values,
                                            Folds const& folds) const {
-    return call(in, slots, folds, std::index_sequence_for<Args...>{});
+    return call(in, slot_values, folds, std::index_sequence_for<Args...>{});
   }
   LOCUS_EXEC_CHECK_DISABLE
   template <class In, class Slots, class Folds, std::size_t... Idx>
-  LOCUS_HOST_DEVICE constexpr T call(In const& in, Slots const& slots, Folds const& folds,
+  LOCUS_HOST_DEVICE constexpr T call(In const& in, Slots const& slot_values, Folds const& folds,
                                      std::index_sequence<Idx...>) const {
-    return f(get<Idx>(args)(in, slots, folds)...);
+    return f(get<Idx>(args)(in, slot_values, folds)...);
   }
 };
 
 template <class Slots, class Outs>
 struct stage;
-/// means: slots[k] = value of slot tree k, in order; returns the values of the output trees
+/// means: values[k] = value of slot tree k, in order; returns the values of the output trees
 template <class... Slots, class... Outs>
 struct stage<type_list<Slots...>, type_list<Outs...>> {
   using results = pack<typename Outs::type...>;
-  pack<Slots...> slots;
+  pack<Slots...> slot_trees;
   pack<Outs...> outs;
 
   template <class In, class Folds>
@@ -116,7 +117,7 @@ struct stage<type_list<Slots...>, type_list<Outs...>> {
                                                std::index_sequence<S...>,
                                                std::index_sequence<O...>) const {
     pack<typename Slots::type...> values{};
-    ((get<S>(values) = get<S>(slots)(in, values, folds)), ...);
+    ((get<S>(values) = get<S>(slot_trees)(in, values, folds)), ...);
     return results{{get<O>(outs)(in, values, folds)}...};
   }
 };

@@ -317,7 +317,7 @@ namespace {
 /// an optimizer of the program's own, which keeps many numbers of each weight
 template <class T, int Slots>
 struct delays_rule {
-  static constexpr int slots = Slots;
+  static constexpr int slot_count = Slots;
   T rate;
   // a compiler for GPUs takes no vector in what both sides may call
   template <class V>

@@ -52,7 +52,7 @@ constexpr bool is_that_of_the_passes() {
          there.action_count == 1 && there.actions[0] == here.actions[0] &&
          equal(here.steps, there.steps) && equal(here.edges, there.edges) &&
          equal(here.roots, there.roots) && equal(here.levels, there.levels) &&
-         equal(here.slots, there.slots);
+         equal(here.memory_slots, there.memory_slots);
 }
 template <class E, class Where, class Policy = prefer_gpu>
 constexpr bool is_local = is_local_statement<graph<Policy, root_of<expression_of_t<E>, Where>>>;

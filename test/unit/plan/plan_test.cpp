@@ -45,8 +45,8 @@ bool graph_is_what_runs() {
   for (std::size_t i = 0; i < std::size(again.actions); ++i)
     equal = equal && constant.actions[i].kind == again.actions[i].kind &&
             constant.actions[i].what == again.actions[i].what;
-  for (std::size_t i = 0; i < std::size(again.slots); ++i) {
-    slot const &a = constant.slots[i], &b = again.slots[i];
+  for (std::size_t i = 0; i < std::size(again.memory_slots); ++i) {
+    slot const &a = constant.memory_slots[i], &b = again.memory_slots[i];
     equal = equal && a.bytes == b.bytes && a.offset == b.offset && a.made == b.made &&
             a.last_read == b.last_read && a.in_place_of == b.in_place_of &&
             a.is_result == b.is_result;

@@ -365,24 +365,24 @@ namespace locus::internal {
 
 LOCUS_FUNCTION void fold_over_ranks(host_reduction const* bucket, int n, reduction_order order,
                                     collective_name const& name) {
-  std::vector<host_reduction const*> alone, small;
+  std::vector<host_reduction const*> alone, grouped;
   std::int64_t bytes = 0;
   for (host_reduction const* one = bucket; one < bucket + n; ++one) {
     bytes += one->job.bytes();
-    (one->job.bytes() < bytes_alone ? small : alone).push_back(one);
+    (one->job.bytes() < bytes_alone ? grouped : alone).push_back(one);
   }
-  if (small.size() == 1) alone.push_back(small[0]), small.clear();
+  if (grouped.size() == 1) alone.push_back(grouped[0]), grouped.clear();
   rank_point mine = point_of(name.operation, bytes);
   if (order == reduction_order::ranked) mine.plan = ~mine.plan;  // messages differ by the order
   meet_ranks(mine);
   try {
     for (host_reduction const* one : alone)
       locus::detail::fold_announced(one->job, one->terms, order, mine);
-    if (small.empty()) return;
+    if (grouped.empty()) return;
     locus::detail::joined_reductions joined;
-    joined.join(small);
+    joined.join(grouped);
     locus::detail::fold_announced(joined.job, joined.terms, order, mine);
-    joined.part(small);
+    joined.part(grouped);
   } catch (std::exception const& e) {
     give_up_ranks(e.what());  // the others are in this collective
     throw;

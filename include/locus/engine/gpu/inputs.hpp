@@ -32,16 +32,16 @@ struct divider {
 /// means: the coordinates of a point of a space; 32-bit arithmetic if the space is small enough
 struct unravel {
   int rank = 1;
-  bool small = true;
+  bool is_small = true;
   divider extent[max_rank];
   std::int64_t wide[max_rank]{};
 
   unravel() = default;
   explicit unravel(kernel::space const& s)
-      : rank(s.rank), small(s.size() < (std::int64_t(1) << 31)) {
+      : rank(s.rank), is_small(s.size() < (std::int64_t(1) << 31)) {
     for (int d = 0; d < rank; ++d) {
       wide[d] = s.extent[d] > 0 ? s.extent[d] : 1;
-      extent[d] = divider(small ? static_cast<std::uint32_t>(wide[d]) : 1);
+      extent[d] = divider(is_small ? static_cast<std::uint32_t>(wide[d]) : 1);
     }
   }
   /// means: the offsets of K operands at point i
@@ -53,7 +53,7 @@ struct unravel {
     for (int d = rank; d-- > 0;) {
       std::int64_t at = i;
       if (d == 0) {  // the rest is the coordinate
-      } else if (small) {
+      } else if (is_small) {
         auto const n = static_cast<std::uint32_t>(i);
         std::uint32_t const q = extent[d].divide(n);
         at = n - q * extent[d].by, i = q;

@@ -15,14 +15,14 @@ inline namespace LOCUS_MODE {
 struct quotient {
   divider narrow;
   std::int64_t wide = 1;
-  bool small = true;
+  bool is_small = true;
   quotient() = default;
   /// shape: d is at least 1, n at most `most`
   quotient(std::int64_t d, std::int64_t most)
       : narrow(most < (std::int64_t(1) << 31) ? static_cast<std::uint32_t>(d) : 1), wide(d),
-        small(most < (std::int64_t(1) << 31)) {}
+        is_small(most < (std::int64_t(1) << 31)) {}
   LOCUS_HOST_DEVICE std::int64_t divide(std::int64_t& n) const {
-    if (small) {
+    if (is_small) {
       auto const m = static_cast<std::uint32_t>(n);
       std::uint32_t const q = narrow.divide(m);
       n = m - q * narrow.by;

@@ -61,7 +61,7 @@ struct point_map {
   static constexpr int shift = cell * int(sizeof(T)) < 8 ? 64 / int(sizeof(T)) : 0;
   static constexpr int widest = facts::widest();
   /// inputs that go through shared memory; further ones are read in place
-  static constexpr int slots = facts::inputs_in_memory < 2 ? facts::inputs_in_memory : 2;
+  static constexpr int slot_count = facts::inputs_in_memory < 2 ? facts::inputs_in_memory : 2;
   static constexpr unsigned slot_bytes =
       unsigned(64 * cell + side * (side * widest + (cell * widest > 8 ? cell * widest : 8)));
 
@@ -98,7 +98,7 @@ struct point_map {
     }
     int used = 0;
     for (int k = 0; k < count; ++k) {
-      bool const turned = k < in_count && used < slots && is_turned(from[k], k, other, last);
+      bool const turned = k < in_count && used < slot_count && is_turned(from[k], k, other, last);
       if (turned) slot[k] = static_cast<signed char>(used++);
       whole[k] = in_cells(s, from[k], k, turned ? other : last);
       in_vectors = in_vectors && (turned || facts::bytes[k] == 0 || whole[k]);
@@ -121,9 +121,9 @@ struct point_map {
       block.apart([&](unsigned t) { points(block.number(), t); });
       return;
     }
-    if constexpr (slots > 0) {
+    if constexpr (slot_count > 0) {
       auto* const memory = reinterpret_cast<unsigned char*>(
-          block.template shared<sixteen_bytes, slots * slot_bytes / 16>());
+          block.template shared<sixteen_bytes, slot_count * slot_bytes / 16>());
       place const p = place_of(block.number());
       block.each([&](unsigned t) { turn(p, t, memory, each_in{}); });
       block.apart([&](unsigned t) { tile(p, t, memory); });
@@ -144,7 +144,7 @@ struct point_map {
   int other_axis(kernel::space const& s) const {
     int const last = s.rank - 1;
     if (s.extent[last] < least_side) return -1;
-    for (int k = 0; k < in_count && slots > 0; ++k) {
+    for (int k = 0; k < in_count && slot_count > 0; ++k) {
       int best = -1;
       for (int d = 0; d < last; ++d)
         if (s.extent[d] >= least_side && is_turned(operands[k], k, d, last) &&
@@ -224,7 +224,7 @@ struct point_map {
   template <std::size_t K>
   LOCUS_HOST_DEVICE in_type<K>* slot_of(unsigned char* memory) const {
     return reinterpret_cast<in_type<K>*>(memory +
-                                         (slots == 1 ? 0u : unsigned(slot[K])) * slot_bytes);
+                                         (slot_count == 1 ? 0u : unsigned(slot[K])) * slot_bytes);
   }
   template <std::size_t... K>
   LOCUS_HOST_DEVICE void turn(place const& p, unsigned t, unsigned char* memory,

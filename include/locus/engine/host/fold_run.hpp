@@ -174,7 +174,7 @@ struct ranked_values<
   using type = kernel::stage<type_list<Slots...>, type_list<Tree>>;
   template <class Stage>
   static type of(Stage const& f) {
-    return {f.slots, make_pack(get<0>(get<0>(f.outs).args))};
+    return {f.slot_trees, make_pack(get<0>(get<0>(f.outs).args))};
   }
 };
 template <class Kinds>

@@ -292,8 +292,8 @@ LOCUS_VECTOR_FUNCTION auto packet_value(kernel::input<K, T> const&, In const& in
 }
 template <int N, int K, class T, class In, class Slots, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::slot_value<K, T> const&, In const&,
-                                        Slots const& slots, Folds const&) {
-  return get<K>(slots);
+                                        Slots const& slot_values, Folds const&) {
+  return get<K>(slot_values);
 }
 template <int N, int K, class T, class In, class Slots, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::fold_value<K, T> const&, In const&, Slots const&,
@@ -307,21 +307,21 @@ LOCUS_VECTOR_FUNCTION auto packet_value(kernel::constant<T> const& c, In const&,
 }
 template <int N, class T, class F, class... Args, class In, class Slots, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::apply<T, F, Args...> const& a, In const& in,
-                                        Slots const& slots, Folds const& folds) {
+                                        Slots const& slot_values, Folds const& folds) {
   return [&]<std::size_t... Idx>(std::index_sequence<Idx...>) __attribute__((always_inline)) {
     if constexpr (has_values<F>)
       return as_computed(
-          packet_form<F>::with(a.f, packet_value<N>(get<Idx>(a.args), in, slots, folds)...));
+          packet_form<F>::with(a.f, packet_value<N>(get<Idx>(a.args), in, slot_values, folds)...));
     else
       return as_computed(
-          packet_form<F>::call(packet_value<N>(get<Idx>(a.args), in, slots, folds)...));
+          packet_form<F>::call(packet_value<N>(get<Idx>(a.args), in, slot_values, folds)...));
   }(std::index_sequence_for<Args...>{});
 }
 
 template <int N, class T, class Tree, class In, class Slots, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_value(kernel::rounded<T, Tree> const& r, In const& in,
-                                        Slots const& slots, Folds const& folds) {
-  return simd::convert<T>(packet_value<N>(r.tree, in, slots, folds));
+                                        Slots const& slot_values, Folds const& folds) {
+  return simd::convert<T>(packet_value<N>(r.tree, in, slot_values, folds));
 }
 
 /// means: a pack of packets; make_pack is not compiled for these instructions
@@ -331,15 +331,15 @@ LOCUS_VECTOR_FUNCTION pack<P...> together(P const&... p) {
 }
 /// means: the shared values of a stage; each may read those before it
 template <int N, std::size_t K, class Slots, class In, class Done, class Folds>
-LOCUS_VECTOR_FUNCTION auto packet_slots(Slots const& slots, In const& in, Done const& done,
+LOCUS_VECTOR_FUNCTION auto packet_slots(Slots const& slot_values, In const& in, Done const& done,
                                         Folds const& folds) {
-  if constexpr (requires { get<K>(slots); }) {
-    auto const next = packet_value<N>(get<K>(slots), in, done, folds);
+  if constexpr (requires { get<K>(slot_values); }) {
+    auto const next = packet_value<N>(get<K>(slot_values), in, done, folds);
     auto const more = [&]<std::size_t... Idx>(std::index_sequence<Idx...>)
                           __attribute__((always_inline)) {
                             return together(get<Idx>(done)..., next);
                           }(std::make_index_sequence<K>{});
-    return packet_slots<N, K + 1>(slots, in, more, folds);
+    return packet_slots<N, K + 1>(slot_values, in, more, folds);
   } else
     return done;
 }
@@ -348,9 +348,9 @@ template <int N, class... Slots, class... Outs, class In, class Folds>
 LOCUS_VECTOR_FUNCTION auto packet_results(
     kernel::stage<type_list<Slots...>, type_list<Outs...>> const& f, In const& in,
     Folds const& folds) {
-  auto const slots = packet_slots<N, 0>(f.slots, in, pack<>{}, folds);
+  auto const slot_values = packet_slots<N, 0>(f.slot_trees, in, pack<>{}, folds);
   return [&]<std::size_t... O>(std::index_sequence<O...>) __attribute__((always_inline)) {
-    return together(packet_value<N>(get<O>(f.outs), in, slots, folds)...);
+    return together(packet_value<N>(get<O>(f.outs), in, slot_values, folds)...);
   }(std::index_sequence_for<Outs...>{});
 }
 

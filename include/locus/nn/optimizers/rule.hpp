@@ -52,12 +52,12 @@ namespace LOCUS_SPACE(nn) {
   LOCUS_VECTOR_FUNCTION void operator()(V* x, V g) const __VA_ARGS__
 
 // Every rule has
-//   slots             number of slots of a weight
+//   slot_count        number of slots of a weight
 //   operator()(x, g)  x[0]: the weight, x[1], ...: its slots, all replaced; g: the gradient
 
 template <class T>
 struct sgd_rule {
-  static constexpr int slots = 0;
+  static constexpr int slot_count = 0;
   T rate;
   LOCUS_RULE({ x[0] = x[0] - rate * g; })
 };
@@ -66,7 +66,7 @@ struct sgd_rule {
 /// = rate
 template <class T>
 struct momentum_rule {
-  static constexpr int slots = 1;
+  static constexpr int slot_count = 1;
   T rate, momentum, by_momentum, by_gradient;
   LOCUS_RULE({
     x[1] = momentum * x[1] - rate * g;
@@ -77,7 +77,7 @@ struct momentum_rule {
 /// Adam: by_gradient = 0; Nadam adds the gradient of the step to the momentum
 template <class T>
 struct adam_rule {
-  static constexpr int slots = 2;
+  static constexpr int slot_count = 2;
   T new_momentum, new_velocity;  // 1 - beta_1, 1 - beta_2
   T by_momentum, by_gradient, by_velocity, epsilon;
   LOCUS_RULE({
@@ -90,7 +90,7 @@ struct adam_rule {
 
 template <class T>
 struct rmsprop_rule {
-  static constexpr int slots = 1;
+  static constexpr int slot_count = 1;
   T rate, rho, epsilon;
   LOCUS_RULE({
     x[1] = rho * x[1] + (1 - rho) * (g * g);
@@ -100,7 +100,7 @@ struct rmsprop_rule {
 /// RMSprop with momentum; centered: by_mean = 1, otherwise 0
 template <class T>
 struct rmsprop_momentum_rule {
-  static constexpr int slots = 3;  // velocity, momentum, mean of the gradients
+  static constexpr int slot_count = 3;  // velocity, momentum, mean of the gradients
   T rate, rho, epsilon, momentum, by_mean;
   LOCUS_RULE({
     x[1] = rho * x[1] + (1 - rho) * (g * g);
@@ -113,7 +113,7 @@ struct rmsprop_momentum_rule {
 /// The mean of the gradients of several batches, one batch at a time; fresh: the first of them.
 template <class T>
 struct mean_rule {
-  static constexpr int slots = 0;
+  static constexpr int slot_count = 0;
   T by;  // 1 / batches
   bool fresh;
   LOCUS_RULE({
@@ -126,7 +126,7 @@ struct mean_rule {
 /// Before every rule: clips the gradient to [-limit, limit] and decays the weight.
 template <class Rule, class T>
 struct held_rule {
-  static constexpr int slots = Rule::slots;
+  static constexpr int slot_count = Rule::slot_count;
   Rule rule;
   T limit, keeps;  // keeps: 1 - weight decay * learning rate
   LOCUS_RULE({
@@ -137,12 +137,12 @@ struct held_rule {
 /// After a rule: updates the moving average of the weight.
 template <class Rule, class T>
 struct averaged_rule {
-  static constexpr int slots = Rule::slots + 1;
+  static constexpr int slot_count = Rule::slot_count + 1;
   Rule rule;
   T new_weight;  // 1 - momentum; 1 in the first step
   LOCUS_RULE({
     rule(x, g);
-    x[slots] = x[slots] + new_weight * (x[0] - x[slots]);
+    x[slot_count] = x[slot_count] + new_weight * (x[0] - x[slot_count]);
   })
 };
 

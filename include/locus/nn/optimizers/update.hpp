@@ -27,7 +27,7 @@ inline namespace LOCUS_MODE {
 /// have a gradient, and their values. Results: each weight and its slots.
 template <class Rule, bool Sparse, bool Scaled, int Weights>
 struct update_op {
-  static constexpr int numbers = Rule::slots + 1, results = numbers * Weights,
+  static constexpr int numbers = Rule::slot_count + 1, results = numbers * Weights,
                        gradient = results + Scaled;
   static_assert(gradient + Weights + Sparse <= call_roles::most,
                 "locus: a kernel reads a weight, its slots, its gradient and a factor, 24 values "
@@ -161,7 +161,7 @@ auto update_plan(Rule const& rule, Tensor& weight, Tensor* kept, std::index_sequ
 /// are not more values than a kernel of a plan may read.
 template <class Rule>
 inline constexpr int weights_at_once =
-    Rule::slots + 2 < max_region_values ? (max_region_values - 1) / (Rule::slots + 2) : 1;
+    Rule::slot_count + 2 < max_region_values ? (max_region_values - 1) / (Rule::slot_count + 2) : 1;
 
 /// A weight, its slots, and its gradient.
 template <class Tensor>
@@ -175,7 +175,7 @@ struct update_of {
 /// cost:  one kernel for all of them
 template <class Rule, class Tensor, class... Scale>
 auto update_plan(Rule const& rule, update_of<Tensor> const* all, Scale const&... scale) {
-  constexpr int weights = weights_at_once<Rule>, numbers = Rule::slots + 1;
+  constexpr int weights = weights_at_once<Rule>, numbers = Rule::slot_count + 1;
   using op = detail::update_op<Rule, false, sizeof...(Scale) == 1, weights>;
   auto const number = [&](int k) -> Tensor& {
     auto const& of = all[k / numbers];

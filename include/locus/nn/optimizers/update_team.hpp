@@ -10,7 +10,7 @@ inline namespace LOCUS_MODE {
 template <class Rule, class T, int Weights>
 struct update_team {
   static constexpr int arrays = Weights, vector = cuda_side::vector_elements<T>,
-                       numbers = Rule::slots + 1;
+                       numbers = Rule::slot_count + 1;
   /// a weight, its slots and its gradient
   struct array {
     T const* from[numbers];

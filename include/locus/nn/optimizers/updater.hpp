@@ -319,7 +319,7 @@ class updater {
       }
     with_rule(decay, [&]<class Rule>(Rule const& rule) {
       run_update(rule, one, kept_for<Rule>(one),
-                 std::make_index_sequence<std::size_t(Rule::slots)>{});
+                 std::make_index_sequence<std::size_t(Rule::slot_count)>{});
     });
   }
   /// updates all waiting weights that decay, or all that do not, filled up with empty ones, so that only
@@ -328,7 +328,7 @@ class updater {
     with_rule(decay, [&]<class Rule>(Rule const& rule) {
       constexpr int most = weights_at_once<Rule>;
       std::vector<waiting> const& those = waiting_[decay];
-      tensor* const nothing = nothing_.of(Rule::slots + 1);
+      tensor* const nothing = nothing_.of(Rule::slot_count + 1);
       update_of<tensor> all[most];
       for (int k = 0; k < most; ++k)
         if (auto const n = std::size_t(k); n < those.size()) {
@@ -356,26 +356,27 @@ class updater {
       kept_.resize(one.number + 1), sizes_.resize(one.number + 1, -1);
     if (sizes_[one.number] < 0) {
       std::vector<T> const nothing(static_cast<std::size_t>(p.size()));
-      std::vector<tensor> slots;  // if memory is lacking, no slots stay: the step can be repeated
-      for (int s = 0; s < Rule::slots; ++s) {
-        slots.emplace_back(Dextents<1>(p.size()));
-        locus::internal::fill_storage(*slots.back().block.get(), nothing.data());
+      std::vector<tensor>
+          all_slots;  // if memory is lacking, no slots stay: the step can be repeated
+      for (int s = 0; s < Rule::slot_count; ++s) {
+        all_slots.emplace_back(Dextents<1>(p.size()));
+        locus::internal::fill_storage(*all_slots.back().block.get(), nothing.data());
       }
-      if constexpr (averages) slots.back() = p.value;
-      kept_[one.number] = std::move(slots), sizes_[one.number] = p.size();
+      if constexpr (averages) all_slots.back() = p.value;
+      kept_[one.number] = std::move(all_slots), sizes_[one.number] = p.size();
     }
     if (sizes_[one.number] != p.size()) refuse(one);
     return kept_[one.number].data();
   }
   template <class Rule, std::size_t... S>
   void run_update(Rule const& rule, waiting const& one, tensor* kept,
-                  std::index_sequence<S...> slots) {
+                  std::index_sequence<S...> slot_numbers) {
     parameter_type& p = *one.of;
     auto const run_with = [&](auto const&... gradient) {
       if constexpr (clips == norm_of::none)
-        run(update_plan<false>(rule, p.value, kept, slots, gradient...));
+        run(update_plan<false>(rule, p.value, kept, slot_numbers, gradient...));
       else
-        run(update_plan<true>(rule, p.value, kept, slots, scale_.factor, gradient...));
+        run(update_plan<true>(rule, p.value, kept, slot_numbers, scale_.factor, gradient...));
     };
     if (has_rows(one))
       run_with(p.rows, p.row_values);

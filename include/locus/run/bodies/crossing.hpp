@@ -31,10 +31,10 @@ LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, c
   local_value values[2 * max_devices];
   local_layout layouts[2 * max_devices];
   stamp ready[2 * max_devices];
-  slot slots[2];
+  slot memory_slots[2];
   void const* objects[1]{};
   for (int r = 0; r < a; ++r) values[r] = from[r];
-  run_arrays const arrays{values, layouts, ready, &leaf_.extents, slots, objects};
+  run_arrays const arrays{values, layouts, ready, &leaf_.extents, memory_slots, objects};
   static constexpr char moved = 0;
   using runtime::watcher;
   unsigned const log = runtime::log_wants(&moved, site) ? unsigned(watcher::log) : 0,

@@ -27,7 +27,7 @@ void each_value(run_state const& run, short i, Read const& read, Stored const& s
       bool const inside = o.region == i && e.by < 0;
       if (o.kind != step_kind::scalar && o.kind != step_kind::index && !inside) read(s, e);
     }
-    if (s.stored || run.slots[k].bytes > 0) stored(k);
+    if (s.stored || run.memory_slots[k].bytes > 0) stored(k);
   }
 }
 

@@ -32,9 +32,9 @@ LOCUS_FUNCTION bool brought_by_other(run_state const& run, transfer const& t) {
 /// means: the purpose of an arena, for the message of out_of_memory
 [[gnu::cold]] LOCUS_FUNCTION message describe_temporaries(run_state const& run, device name) {
   int largest = -1;
-  for (int v = 0; v < run.slots.count; ++v)
-    if (!run.slots[v].is_result && run.place_of(v).devices.contains(name) &&
-        (largest < 0 || run.slots[v].bytes > run.slots[largest].bytes))
+  for (int v = 0; v < run.memory_slots.count; ++v)
+    if (!run.memory_slots[v].is_result && run.place_of(v).devices.contains(name) &&
+        (largest < 0 || run.memory_slots[v].bytes > run.memory_slots[largest].bytes))
       largest = v;
   short const i = run.step_of(largest);
   message text;
@@ -46,7 +46,7 @@ LOCUS_FUNCTION bool brought_by_other(run_state const& run, transfer const& t) {
 LOCUS_FUNCTION void open_arena(run_state& run, device name) {
   logical_device& d = runtime::find_device(name);
   if (run.memory.has_arena(name)) return;
-  std::int64_t const bytes = arena_bytes(run.plan, run.slots, name);
+  std::int64_t const bytes = arena_bytes(run.plan, run.memory_slots, name);
   if (bytes <= d.memory.limit - __atomic_load_n(&d.memory.in_use, __ATOMIC_RELAXED))
     run.memory.add_arena(name, d, bytes, "the temporaries of a plan");
   else
@@ -57,14 +57,15 @@ LOCUS_FUNCTION void open_arena(run_state& run, device name) {
 LOCUS_FUNCTION int root_of_value(run_state const& run, int v) {
   for (int k = 0; k < run.plan.roots.count; ++k) {
     int const ends = run.value_of(run.plan.roots[k]);
-    if ((ends == v || run.slots[ends].in_place_of == v) && run.slots[v].is_result) return k;
+    if ((ends == v || run.memory_slots[ends].in_place_of == v) && run.memory_slots[v].is_result)
+      return k;
   }
   return -1;
 }
 
 LOCUS_FUNCTION std::int64_t offset_of(run_state const& run, int v) {
   occurrence const* const o = run.is_step(v) ? nullptr : find_occurrence(run, run.transfer_of(v));
-  return run.slots[o ? run.plan.steps.count + o->memory : v].offset;
+  return run.memory_slots[o ? run.plan.steps.count + o->memory : v].offset;
 }
 
 /// means: gives a value that a kernel or a transfer makes memory: its destination, its slot, or
@@ -93,7 +94,7 @@ LOCUS_FUNCTION void place_made(run_state& run, int v) {
 LOCUS_FUNCTION void place_values(run_state& run) {
   for (short i = 0; i < run.plan.steps.count; ++i) {
     step const& s = run.plan.steps[i];
-    if (s.is_source() || (s.region >= 0 && !s.stored && run.slots[i].bytes == 0)) continue;
+    if (s.is_source() || (s.region >= 0 && !s.stored && run.memory_slots[i].bytes == 0)) continue;
     if (s.region >= 0) {
       place_made(run, i);
       continue;
@@ -105,20 +106,20 @@ LOCUS_FUNCTION void place_values(run_state& run) {
   }
   for (short i = 0; i < run.plan.steps.count;
        ++i)  // a product lies where the result of its kernel will lie
-    if (is_product_with_row(run.plan, i) && run.slots[i].bytes == 0)
+    if (is_product_with_row(run.plan, i) && run.memory_slots[i].bytes == 0)
       for (int r = 0; r < run.plan.steps[i].where.local_count(); ++r)
         run.value(i, r) = run.value(run.plan.steps[i].region, r);
 }
 
 LOCUS_FUNCTION void lay_out(run_state& run) {
-  run.slots = run.code.slots;
+  run.memory_slots = run.code.memory_slots;
   if (!run.code.extents) {
-    run.slots = {run.arrays.slots, run.plan.steps.count + run.plan.transfers.count};
-    for (slot& s : run.slots) s = slot{};
-    locus::lay_out(run.plan, run.slots, run.extents);
+    run.memory_slots = {run.arrays.memory_slots, run.plan.steps.count + run.plan.transfers.count};
+    for (slot& s : run.memory_slots) s = slot{};
+    locus::lay_out(run.plan, run.memory_slots, run.extents);
   }
-  for (short v = 0; v < run.slots.count; ++v)
-    if (run.slots[v].bytes > 0 && !run.slots[v].is_result)
+  for (short v = 0; v < run.memory_slots.count; ++v)
+    if (run.memory_slots[v].bytes > 0 && !run.memory_slots[v].is_result)
       for (int r = 0; r < run.place_of(v).local_count(); ++r)
         open_arena(run, run.place_of(v).at(r));
   place_values(run);
@@ -128,14 +129,15 @@ LOCUS_FUNCTION void lay_out(run_state& run) {
 /// means: no other value uses the memory of temporary v until action `until`, even if its slot ends
 ///        earlier
 LOCUS_FUNCTION bool keeps_memory(run_state const& run, short v, short until) {
-  slot const& mine = run.slots[v];
+  slot const& mine = run.memory_slots[v];
   if (mine.bytes == 0 || mine.is_result || until <= mine.last_read) return true;
-  for (short o = 0; o < run.slots.count; ++o) {
-    slot const& other = run.slots[o];
+  for (short o = 0; o < run.memory_slots.count; ++o) {
+    slot const& other = run.memory_slots[o];
     if (o == v || other.bytes == 0 || other.is_result) continue;
     occurrence const* const shared =
         run.is_step(o) ? nullptr : find_occurrence(run, run.transfer_of(o));
-    short const made = shared ? run.slots[run.plan.steps.count + shared->first].made : other.made;
+    short const made =
+        shared ? run.memory_slots[run.plan.steps.count + shared->first].made : other.made;
     if (made <= mine.made || made > until) continue;
     std::int64_t const at = offset_of(run, o);
     if (at >= mine.offset + round_up(mine.bytes) || mine.offset >= at + round_up(other.bytes))
@@ -149,7 +151,7 @@ LOCUS_FUNCTION bool keeps_memory(run_state const& run, short v, short until) {
 LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
   step const& s = run.plan.steps[me.from];
   int const v = run.value_of(me), rank = run.extents[me.from].rank;
-  bool const result = run.slots[v].is_result;
+  bool const result = run.memory_slots[v].is_result;
   auto keep = [&](int r, int source) { run.value(v, r) = run.value(me.from, source); };
   if (me.how == transfer_kind::slice) {
     for (int r = 0; r < me.arrives.local_count(); ++r)
@@ -159,7 +161,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
   }
   if (me.how == transfer_kind::first_replica && s.where.devices.contains(me.arrives.at(0)))
     return keep(0, s.where.devices.find(me.arrives.at(0)));
-  if (run.slots[v].in_place_of >= 0) {
+  if (run.memory_slots[v].in_place_of >= 0) {
     for (int r = 0; r < me.arrives.local_count(); ++r) keep(r, r);
     return;
   }
@@ -170,7 +172,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
   bool const stays = s.where == me.arrives;  // an open device is the other device of the transfer
   if (whole && !result && !goes_between_ranks(run, me) &&
       (stays || (all_on_host(s.where) && all_on_host(me.arrives))) &&
-      keeps_memory(run, memory_of(run.plan, me.from), run.slots[v].last_read)) {
+      keeps_memory(run, memory_of(run.plan, me.from), run.memory_slots[v].last_read)) {
     for (int r = 0; r < me.arrives.local_count(); ++r) keep(r, 0);
     return;
   }
@@ -185,7 +187,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
 [[gnu::cold]] LOCUS_FUNCTION void place_kept(run_state& run) {
   for (transfer const& t : run.plan.transfers) {
     bool const whole = t.how == transfer_kind::copy || t.how == transfer_kind::broadcast;
-    slot const& s = run.slots[run.value_of(t)];
+    slot const& s = run.memory_slots[run.value_of(t)];
     step const& leaf = run.plan.steps[memory_of(run.plan, t.from)];
     if (!whole || goes_between_ranks(run, t) || brought_by_other(run, t) || s.bytes == 0 ||
         s.is_result || s.in_place_of >= 0 || leaf.kind != step_kind::leaf)
@@ -211,7 +213,7 @@ LOCUS_FUNCTION void place_arrival(run_state& run, transfer const& me) {
 }
 
 LOCUS_FUNCTION void lay_out_arrivals(run_state& run) {
-  find_occurrences(run.plan, run.arrays.values, run.code.replicas, run.extents, run.slots,
+  find_occurrences(run.plan, run.arrays.values, run.code.replicas, run.extents, run.memory_slots,
                    run.shared);
   for (transfer const& t : run.plan.transfers)
     if (!brought_by_other(run, t)) place_arrival(run, t);

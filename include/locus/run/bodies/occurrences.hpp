@@ -13,9 +13,9 @@ struct occurrence_finder {
   local_value const* values;
   int replicas;
   shape const* extents;
-  array_view<slot> slots;
+  array_view<slot> memory_slots;
 
-  slot const& slot_of(short t) const { return slots[p.steps.count + t]; }
+  slot const& slot_of(short t) const { return memory_slots[p.steps.count + t]; }
   local_value const& source(short t, int r) const {
     return values[p.transfers[t].from * replicas + r];
   }
@@ -71,8 +71,8 @@ struct occurrence_finder {
                    std::size_t group_begin) const {
     slot const& mine = slot_of(t);
     device_list const& here = p.transfers[t].arrives.devices;
-    for (short v = 0; v < slots.count; ++v) {
-      slot const& other = slots[v];
+    for (short v = 0; v < memory_slots.count; ++v) {
+      slot const& other = memory_slots[v];
       bool ours = false;
       for (std::size_t k = group_begin; k < group.size(); ++k)
         ours = ours || v == p.steps.count + group[k].transfer;
@@ -91,9 +91,9 @@ struct occurrence_finder {
 };
 
 LOCUS_FUNCTION void find_occurrences(plan_view const& p, local_value const* values, int replicas,
-                                     shape const* extents, array_view<slot> slots,
+                                     shape const* extents, array_view<slot> memory_slots,
                                      dynamic_array<occurrence>& found) {
-  occurrence_finder const in{p, values, replicas, extents, slots};
+  occurrence_finder const in{p, values, replicas, extents, memory_slots};
   for (short t = 0; t < p.transfers.count; ++t)
     for (short u = static_cast<short>(t + 1); u < p.transfers.count; ++u)
       if (in.same(t, u)) {
@@ -118,10 +118,10 @@ LOCUS_FUNCTION void count_reused(tally& t, plan_view const& p, shape const* exte
 
 LOCUS_FUNCTION tally count_run(plan_view const& p, local_value* values, int replicas,
                                shape const* extents, void const* const* objects,
-                               array_view<slot> slots) {
+                               array_view<slot> memory_slots) {
   tally t = count_plan(p, extents);
   if (p.transfers.count < 2) return t;
-  lay_out(p, slots, extents);
+  lay_out(p, memory_slots, extents);
   dynamic_array<local_layout> layouts;
   layouts.resize(std::size_t(p.steps.count) * std::size_t(replicas));
   for (short i = 0; i < p.steps.count; ++i) {
@@ -134,7 +134,7 @@ LOCUS_FUNCTION tally count_run(plan_view const& p, local_value* values, int repl
     }
   }
   dynamic_array<occurrence> found;
-  find_occurrences(p, values, replicas, extents, slots, found);
+  find_occurrences(p, values, replicas, extents, memory_slots, found);
   count_reused(t, p, extents, found);
   return t;
 }

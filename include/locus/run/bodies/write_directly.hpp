@@ -37,11 +37,11 @@ LOCUS_FUNCTION bool reads_same_index(run_state const& run, int v, short leaf) {
 }
 
 LOCUS_FUNCTION short last_read_of(run_state const& run, short leaf) {
-  short last = run.slots[leaf].last_read;
+  short last = run.memory_slots[leaf].last_read;
   for (transfer const& t :
        run.plan.transfers)  // the readers of a copy that is skipped read the leaf
-    if (memory_of(run.plan, t.from) == leaf && run.slots[run.value_of(t)].last_read > last)
-      last = run.slots[run.value_of(t)].last_read;
+    if (memory_of(run.plan, t.from) == leaf && run.memory_slots[run.value_of(t)].last_read > last)
+      last = run.memory_slots[run.value_of(t)].last_read;
   return last;
 }
 
@@ -62,7 +62,7 @@ LOCUS_FUNCTION overlap overlap_with(run_state const& run, target const& to, int 
 }
 
 LOCUS_FUNCTION bool may_write_beside(run_state const& run, int v, target const& to, short leaf) {
-  short const written = run.slots[v].made, read = last_read_of(run, leaf);
+  short const written = run.memory_slots[v].made, read = last_read_of(run, leaf);
   if (read < written) return true;
   for (int a = 0; a < run.plan.steps[leaf].where.local_count(); ++a)
     for (int b = 0; b < run.place_of(v).local_count(); ++b) {

@@ -88,7 +88,7 @@ LOCUS_FUNCTION thread_pool::thread_pool() {
 LOCUS_FUNCTION void thread_pool::forget_workers() {
   workers_ = 0, awake_ = 0;
   for (desk& d : desks_) d = {};
-  for (int k = 0; k < slots; ++k)
+  for (int k = 0; k < most_loops; ++k)
     if (k == loop_of_thread)
       slots_[k].state &= open;
     else
@@ -103,7 +103,7 @@ LOCUS_FUNCTION void thread_pool::note_crowd(std::int64_t now) {
 }
 
 LOCUS_FUNCTION int thread_pool::take_slot() {
-  for (int k = 0; k < slots; ++k) {
+  for (int k = 0; k < most_loops; ++k) {
     int free = 0;
     if (__atomic_load_n(&slots_[k].owned, __ATOMIC_RELAXED) == 0 &&
         __atomic_compare_exchange_n(&slots_[k].owned, &free, 1, false, __ATOMIC_ACQUIRE,
