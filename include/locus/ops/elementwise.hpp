@@ -206,9 +206,9 @@
   ROW(one,   tanh,          "Tanh",         none,       field_elements, 16, none, (named),      (by_vector, ::tanhf(a), ::tanh(a)), \
       (by_vector), (reading, itself, times(g, 1.0 - square(y)))) \
   ROW(one,   asinh,         "Asinh",        none,       floats,         16, none, (named),      (by_vector, ::asinhf(a), ::asinh(a)), \
-      (by_vector), (reading, first, over(g, sqrt(square(x) + 1.0)))) \
+      (by_vector), (reading, first, over(g, hypot(x, 1.0)))) \
   ROW(one,   acosh,         "Acosh",        none,       floats,         16, none, (named),      (by_vector, ::acoshf(a), ::acosh(a)), \
-      (by_vector), (reading, first, over(g, sqrt((x - 1.0) * (x + 1.0))))) \
+      (by_vector), (reading, first, over(g, sqrt(x - 1.0) * sqrt(x + 1.0)))) \
   ROW(one,   atanh,         "Atanh",        none,       floats,         16, none, (named),      (by_vector, ::atanhf(a), ::atanh(a)), \
       (by_vector), (reading, first, over(g, (1.0 - x) * (1.0 + x)))) \
   /* 1 / (1 + exp(-a)) */ \
@@ -223,8 +223,8 @@
       (reading, first | second, times(g, slope_of_power(a, b)), itself | first, times(g, y * log(where(a > 0.0, a, 1.0))))) \
   ROW(two,   atan2,         "Atan2",        none,       floats,         16, none, (named),      (by_vector, ::atan2f(a, b), ::atan2(a, b)), \
       (by_vector), \
-      (reading, first | second, over(times(g, b), square(a) + square(b)), \
-               first | second, over(times(minus(g), a), square(a) + square(b)))) \
+      (reading, first | second, over(over(times(g, b), hypot(a, b)), hypot(a, b)), \
+               first | second, over(over(times(minus(g), a), hypot(a, b)), hypot(a, b)))) \
   ROW(two,   hypot,         "",             none,       floats,         16, none, (named),      (by_vector, ::hypotf(a, b), ::hypot(a, b)), \
       (by_vector), (reading, itself | first, over(times(g, a), y), itself | second, over(times(g, b), y))) \
   ROW(one,   floor,         "Floor",        none,       floats,         1,  none, (named),      (c_library, floorf, floor), \

@@ -122,7 +122,7 @@ LOCUS_HOST_DEVICE constexpr T trigamma_tail(T z) {
 /// means: the derivative of log(gamma(x)): for x below 0 by reflection, up to 10 by steps of 1 down
 ///        to [1, 2], above 10 by Stirling's series. -inf at 0, inf at -0, NaN at -1, -2, ... and
 ///        -inf
-/// units: at most 4 units in the last place, also at the zero above 0; for x below 0, in units of
+/// units: at most 4 units in the last place, also at the zero above 0; for x below 0, 5 units of
 ///        the largest of the result, digamma(1 - x) and 1, since the result is the difference of
 ///        two such numbers there
 /// after: Abramowitz and Stegun, 6.3
@@ -152,7 +152,7 @@ LOCUS_HOST_DEVICE T digamma_of(T x) {
 
 /// means: the derivative of digamma(x), positive everywhere: for x below 0 by reflection, up to 10
 ///        by steps of 1, above 10 by Stirling's series. inf at 0, -1, -2, ..., NaN at -inf
-/// units: at most 4 units in the last place
+/// units: at most 5 units in the last place
 /// after: Abramowitz and Stegun, 6.4
 template <class T>
 LOCUS_HOST_DEVICE T trigamma_of(T x) {

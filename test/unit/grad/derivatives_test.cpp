@@ -78,6 +78,20 @@ TEST_CASE("derivatives of one operand: circles and hyperbolas") {
           x);
   });
 }
+TEST_CASE("derivatives at huge and tiny arguments are numbers where they can be") {
+  Tensor<double, Extents<2>> const x{1e200, 3e-200};
+  auto const e = named<"x">(x);
+  Tensor<double, Extents<2>> const of_asinh(grad(sum(asinh(e)), e));
+  CHECK((of_asinh(0) == doctest::Approx(1e-200) && of_asinh(1) == 1));
+  Tensor<double, Extents<2>> const of_acosh(grad(sum(acosh(e + 2)), e));
+  CHECK((of_acosh(0) == doctest::Approx(1e-200) &&
+         of_acosh(1) == doctest::Approx(1 / std::sqrt(3.))));
+  Tensor<double, Extents<2>> const y{2e200, 6e-200};
+  auto const f = named<"y">(y);
+  Tensor<double, Extents<2>> const by_x(grad(sum(atan2(e, f)), e)), by_y(grad(sum(atan2(e, f)), f));
+  CHECK((by_x(0) == doctest::Approx(4e-201) && by_x(1) == doctest::Approx(4. / 3 * 1e199)));
+  CHECK((by_y(0) == doctest::Approx(-2e-201) && by_y(1) == doctest::Approx(-2. / 3 * 1e199)));
+}
 TEST_CASE("derivatives of one operand: what networks use, of both signs") {
   on_random_shapes([](auto& r, auto m, auto n) {
     parameter<"x", matrix> x(r, matrix(m, n));
