@@ -5,6 +5,7 @@
 #define LOCUS_CUDA_KERNELS 1
 #endif
 #include <on_backends.hpp>
+#include <worst_of.hpp>
 
 #include <complex>
 #include <filesystem>
@@ -55,7 +56,8 @@ double worst(X const& computed, F const& expected) {
     else
       error = std::abs(static_cast<long double>(here.data()[i]) - e.real());
     long double const size = std::abs(e);
-    if (error > 0) all = std::max(all, size > 0 ? error / size : error);
+    if (error > 0 || (error != error && std::isfinite(size)))
+      all = worst_of(all, size > 0 ? error / size : error);
   }
   return double(all / std::numeric_limits<T>::epsilon());
 }
