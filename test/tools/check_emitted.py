@@ -3,13 +3,14 @@
 """check_emitted.py UNIT -- COMPILER ARGS...: a unit that names no GPU compiles nothing of what stands
 behind GPUs. A header-only run time is compiled by every unit that uses it; what is reached through
 the tables of machine/machine_functions.hpp and of a program's crossings is not in a unit that does not fill them.
-A unit that does name a GPU shows that the words are the right ones."""
+A unit that does name GPUs shows that each of the words is a right one."""
 import re
 import subprocess
 import sys
 import tempfile
 
-BEYOND_HOST = r'simulated::cards|fake_nccl|communicator_set|cuda_queue|cuda_timing|current_card|host_operands'
+WORDS = ('simulated::cards', 'fake_nccl', 'communicator_set', 'cuda_queue', 'cuda_timing', 'current_card', 'host_operands')
+BEYOND_HOST = '|'.join(WORDS)
 
 
 def emitted(command, unit, *more):
@@ -31,11 +32,16 @@ def main():
         print('   ', name[:160])
     with tempfile.NamedTemporaryFile('w', suffix='.cpp') as other:
         other.write('#include <locus/locus.hpp>\nusing namespace locus;\n'
-                    'void f(Tensor<float, Extents<8>, GpuDevice<0>>& y) { y = 2.f * y; }\n')
+                    'void f(Tensor<float, Extents<8>, GpuDevice<0>>& y) { y = 2.f * y; }\n'
+                    'float g(Tensor<float, Extents<8>, Sharded<0, GpuDevice<0>, GpuDevice<1>>>& y) { return fetch(sum(y)); }\n')
         other.flush()
-        there = sum(bool(re.search(BEYOND_HOST, name)) for name in emitted(command, other.name))
-    print(f'{there} such symbols in a unit that names a GPU')
-    sys.exit(bool(wrong) or there == 0)
+        names = emitted(command, other.name)
+    there = {word: sum(word in name for name in names) for word in WORDS}
+    print(f'{sum(there.values())} such symbols in a unit that names GPUs')
+    missing = [word for word, count in there.items() if not count]
+    if missing:
+        print('none with', *missing)
+    sys.exit(bool(wrong or missing))
 
 
 if __name__ == '__main__':
