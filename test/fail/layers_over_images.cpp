@@ -11,6 +11,10 @@
 // expect-9: locus: a BatchNorm has no other activation than relu and relu6; put nn::Activation behind it
 // expect-10: locus: a layer over images takes (H, W, channels); put nn::Reshape in front of it
 // expect-11: locus: a pool over images has a window of at least 1; write nn::MaxPool2D<2>{}
+// expect-12: locus: the window of this layer is larger than its images; write padding::same, or a smaller window
+// expect-13: locus: images have no causal padding; write padding::same or padding::valid
+// expect-14: locus: a layer over images has a window and steps of at least 1; write nn::Conv2D<32, 3>{}
+// expect-15: locus: images have no causal padding; write padding::same or padding::valid
 #include <locus/locus.hpp>
 #include <locus/nn/layers/batch_norm.hpp>
 #include <locus/nn/layers/conv.hpp>
@@ -43,6 +47,14 @@ auto misuse() { return nn::BatchNorm{nn::tanh}; }
 out<nn::GlobalAveragePool2D<>, Extents<8>> misuse();
 #elif LOCUS_MUST_FAIL == 11
 out<nn::MaxPool2D<0>> misuse();
+#elif LOCUS_MUST_FAIL == 12
+out<nn::Conv2D<4, 9>> misuse();
+#elif LOCUS_MUST_FAIL == 13
+out<nn::Conv2D<4, 3, 3, padding::causal>> misuse();
+#elif LOCUS_MUST_FAIL == 14
+out<nn::DepthwiseConv2D<3, 0>> misuse();
+#elif LOCUS_MUST_FAIL == 15
+out<nn::MaxPool2D<2, 2, 0, padding::causal>> misuse();
 #else
 out<nn::Conv2D<4, 3, 3, padding::same, 2>> proper();
 auto proper_norm() { return nn::BatchNorm{nn::relu6}; }

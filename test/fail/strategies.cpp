@@ -19,6 +19,10 @@
 // expect-16: locus: an expression knows the device of its operands when it is compiled, and an AnyTensor when the program runs; write a.as<CpuDevice>() where it lies, or to<CpuDevice>(a)
 // expect-17: locus: a value of another element type is assigned; write cast<float>(e), or the type of its destination
 // expect-18: locus: the extents of a value do not fit its destination; make the tensor as large, or slice it; they are printed below
+// expect-19: locus: a mean of integers over replicas is no integer; write cast<float>(x)
+// expect-20: locus: copies that each replica writes have no common value without an aggregation; write aggregation::sum, mean or only_first_replica
+// expect-21: locus: replicas are reduced by sums and means of numbers and of tensors of numbers; write cast<float>(x), or reduce the members one by one
+// expect-22: locus: more axes are named than a value of a replica has; name fewer
 #include <locus/locus.hpp>
 #include <locus/strategy/variable.hpp>
 using namespace locus;
@@ -37,6 +41,8 @@ Tensor<float, Dextents<1>, Two> mirrored(4);
 per_replica<int> counts;
 per_replica<char const*> texts;
 per_replica<AnyTensor<float, Dextents<1>>> rows;
+per_replica<AnyTensor<float, Extents<>>> scalars;
+per_replica<bool> flags;
 Row values(4);
 variable<float, 1, Two, on_write, aggregation::none> unmarked(s, values);
 variable<float, 1, Two, on_write, aggregation::sum> total(s, values);
@@ -84,6 +90,14 @@ void use() {
   total.assign(zeros<double>(Extents<4>{}));
 #elif LOCUS_MUST_FAIL == 18
   s.run([](auto v) { v.assign(zeros<float>(Extents<4, 1>{})); }, own);
+#elif LOCUS_MUST_FAIL == 19
+  variable<int, 1, Two, on_read, aggregation::mean> means(s, Tensor<int, Dextents<1>>(4));
+#elif LOCUS_MUST_FAIL == 20
+  own.assign(values);
+#elif LOCUS_MUST_FAIL == 21
+  static_cast<void>(s.reduce(across::sum, flags));
+#elif LOCUS_MUST_FAIL == 22
+  static_cast<void>(s.gather(scalars, 0));
 #else
   s.run([](auto v) { v.assign(1); }, own);
   s.run([] { return Tensor<float, Extents<2>>{1, 2} * 2.f; });

@@ -11,8 +11,9 @@ what the file quotes:
 nvcc reads the headers of CUDA and locus for seconds: all mistakes of several files stand in one unit, each in a
 namespace of its own. A mistake whose first error is not the expected one there is tried alone, and only that counts.
 With --headers every assertion, #error and [[nodiscard]] text in DIR has the form `locus: what is wrong; what to
-write` and is quoted by a file."""
+write` and is quoted by as many mistakes as there are such assertions."""
 import argparse
+import collections
 import os
 import pathlib
 import re
@@ -201,13 +202,14 @@ def texts_in(folder):
 def check_headers(folder, misuses):
     wrong, count = [], 0
     quoted = [text for misuse in misuses for text in misuse.expected.values()]
+    places = collections.Counter(text for _, text in texts_in(folder))
     for path, text in texts_in(folder):
         count += 1
         pattern = re.compile('.+'.join(re.escape(part) for part in text.split('...') if part or '...' in text))
         if not re.match(r'locus: .+[;,:] ', text):
             wrong.append(f'{path}: not of the form "locus: what is wrong; what to write": "{text}"')
-        elif not any(quote in text or pattern.search(quote) for quote in quoted):
-            wrong.append(f'{path}: no file quotes "{text}"')
+        elif (quotes := sum(bool(quote in text or pattern.search(quote)) for quote in quoted)) < places[text]:
+            wrong.append(f'{path}: {quotes} mistakes quote "{text}", which {places[text]} assertions say')
     print(f'{count} texts in {folder}')
     return wrong
 
