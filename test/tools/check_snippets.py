@@ -110,7 +110,7 @@ def check_quote(block, name, regions):
         return f'{block}: differs from the region {name} of {path.name}:\n{code}'
     said = '\n'.join(line.rstrip() for line in expected_lines(path.read_text(encoding='utf-8')))
     shown = '\n'.join(line.rstrip() for line in (block.output or '').strip('\n').split('\n'))
-    if f'\n{shown}\n' not in f'\n{said}\n':
+    if shown and f'\n{shown}\n' not in f'\n{said}\n':
         return f'{block}: {path.name} does not say that it prints\n{shown}'
     return None
 

@@ -34,8 +34,10 @@ struct own_mix : mix {
 struct mix_of_elements : mix {
   static inline int others = 0;  // calls with another value
   template <class A, class B>
-  A operator()(A a, B b) const {
+  LOCUS_HOST_DEVICE A operator()(A a, B b) const {
+#if !defined(__CUDA_ARCH__)
     others += a == A(0);
+#endif
     return mix::operator()(a, b);
   }
 };
