@@ -209,7 +209,8 @@ def check_headers(folder, misuses):
         if not re.match(r'locus: .+[;,:] ', text):
             wrong.append(f'{path}: not of the form "locus: what is wrong; what to write": "{text}"')
         elif (quotes := sum(bool(quote in text or pattern.search(quote)) for quote in quoted)) < places[text]:
-            wrong.append(f'{path}: {quotes} mistakes quote "{text}", which {places[text]} assertions say')
+            wrong.append(f'{path}: no file quotes "{text}"' if not quotes else
+                         f'{path}: {quotes} mistakes quote "{text}", which {places[text]} assertions say')
     print(f'{count} texts in {folder}')
     return wrong
 

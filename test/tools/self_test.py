@@ -82,6 +82,8 @@ def misuse(folder, compiler, nvcc):
                              (1, 'not of the form', '"wrong"')]:
         (headers / 'h.hpp').write_text(f'static_assert(f(")", 1) < 2,\n              {said});\n')
         expect(code, text, 'compile_fail.py', source, '--headers', headers)
+    (headers / 'h.hpp').write_text('static_assert(true, "locus: that is wrong; write it right");\n' * 2)
+    expect(1, '1 mistakes quote', 'compile_fail.py', source, '--headers', headers)
 
 
 def includes(folder):
