@@ -65,7 +65,7 @@ LOCUS_FUNCTION void svg_text::curve(std::vector<double> const& x, std::vector<do
   std::string path;
   bool pen = false;
   for (std::size_t k = 0; k < x.size(); ++k) {
-    bool const there = y[k] - y[k] == 0;
+    bool const there = internal::is_finite(y[k]);
     char point[64];
     internal::write_number(point, sizeof point, "%c%.2f %.2f", pen ? 'L' : 'M', x[k], y[k]);
     if (there) path += point;
@@ -77,7 +77,7 @@ LOCUS_FUNCTION void svg_text::curve(std::vector<double> const& x, std::vector<do
   text_ += path + "\"/>\n";
   if (x.size() > 40) return;
   for (std::size_t k = 0; k < x.size(); ++k)
-    if (y[k] - y[k] == 0)
+    if (internal::is_finite(y[k]))
       add("<circle cx=\"%.2f\" cy=\"%.2f\" r=\"2.4\" fill=\"%s\"/>\n", x[k], y[k], color);
 }
 
