@@ -3,7 +3,7 @@
 // the linker may give that function to units with other flags.
 #pragma once
 #include <cstdint>      // uint32_t, uint64_t
-#include <type_traits>  // conditional_t, is_floating_point_v
+#include <type_traits>  // conditional_t, is_arithmetic_v, is_floating_point_v
 
 #include <locus/core/compiler.hpp>  // C++20
 
@@ -22,9 +22,10 @@ struct bits_of_number {
   }
 };
 
-/// means: neither NaN nor infinite, whatever the flags of the unit; an integer always is. A 16-bit
-///        float is widened before
+/// means: neither NaN nor infinite, whatever the flags of the unit; an integer always is. The caller
+///        widens a 16-bit float
 template <class T>
+  requires std::is_arithmetic_v<T>
 constexpr bool is_finite(T const& v) {
   if constexpr (!std::is_floating_point_v<T>)
     return true;
@@ -36,6 +37,7 @@ constexpr bool is_finite(T const& v) {
 
 /// means: NaN, whatever the flags of the unit
 template <class T>
+  requires(std::is_floating_point_v<T> && sizeof(T) <= 8)
 constexpr bool is_nan(T const& v) {
   return bits_of_number<T>::of_magnitude(v) > bits_of_number<T>::infinity;
 }
