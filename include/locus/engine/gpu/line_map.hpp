@@ -7,7 +7,7 @@
 #include <locus/engine/gpu/lines.hpp>      // quotient
 #include <locus/engine/gpu/map_facts.hpp>  // map_facts
 #include <locus/engine/gpu/vectors.hpp>    // loaded_inputs, stored_outputs
-#include <locus/work/cost.hpp>             // takes_every_value
+#include <locus/work/every_value.hpp>      // takes_every_value
 
 LOCUS_LEAN_BEGIN
 
