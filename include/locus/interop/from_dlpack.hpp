@@ -42,9 +42,9 @@ found_array find_elements(Managed* m, call_site site) {
   static_cast<void>(type_of<plain>());
   array a;
   __builtin_memcpy(&a, &m->dl_tensor, sizeof a);
-  constexpr bool on_gpu = has_gpu(Where::value.devices);  // kernels load a complex number at once
-  return dlpack::find_elements(a, element_of_v<plain>, int(on_gpu ? sizeof(plain) : alignof(plain)),
-                               E::pattern, runtime::find_device(Where::value.at(0)));
+  constexpr auto alignment = int(locus::internal::alignment_on<plain, Where>);
+  return dlpack::find_elements(a, element_of_v<plain>, alignment, E::pattern,
+                               runtime::find_device(Where::value.at(0)));
 }
 }  // namespace LOCUS_MODE
 

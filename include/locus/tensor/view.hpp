@@ -12,12 +12,20 @@
 
 namespace locus {
 
+namespace internal {
+/// means: an address of elements T on the device of policy Where is a multiple of this: kernels of a
+///        GPU load a complex number at once, to which a std::complex of the host need not be aligned
+/// units: bytes
+template <class T, class Where>
+inline constexpr std::size_t alignment_on = has_gpu(Where::value.devices) ? sizeof(T) : alignof(T);
+}  // namespace internal
+
 /// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; a view owns no
 ///        memory
 /// shape: E     cost: none
 /// fails: shape_error, where it is written and has one element at several indices; bad_access, where
-///        complex numbers on a GPU begin at no multiple of their size, to which a std::complex of the
-///        host need not be aligned; another wrong address or a wrong stride is undefined behaviour
+///        complex numbers on a GPU begin at no multiple of their size; another wrong address or a wrong
+///        stride is undefined behaviour
 /// after: std::mdspan
 template <class T, class E, class Where, bool Dense>
 class View {
@@ -35,9 +43,9 @@ class View {
   template <class Layout>
   View(T* data, E const& extents, Layout const& layout) : leaf_{data, extents.as_shape(), {}} {
     internal::strides_of(layout, leaf_.extents, leaf_.strides);
-    if constexpr (is_complex_v<value_type> &&
-                  has_gpu(where.devices))  // whose kernels load a number at once
-      if (reinterpret_cast<std::uintptr_t>(data) % sizeof(T) != 0) refuse_address();
+    constexpr auto alignment = internal::alignment_on<value_type, Where>;
+    if constexpr (alignment > alignof(value_type))
+      if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0) refuse_address();
     lowering::offer_statement_loop();
   }
   template <class Layout>
