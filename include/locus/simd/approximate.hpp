@@ -59,10 +59,7 @@ LOCUS_VECTOR_FUNCTION vector<float, 4> root_estimate(vector<float, 4> x) {
 }
 #endif
 
-/// means: a / b to 3 ulp if a, b and the quotient are normal numbers and |b| <= 2^125. A zero, an
-///        infinity or a NaN among a and b gives a / b, but the sign of a zero may differ. The
-///        estimate of a larger |b| may be 0, and then so is the quotient of a normal a
-/// after: Intel's manual of instructions, RCPPS: tiny results are 0
+/// a / b by an estimate of 1 / b and one step of Newton, and the quotients that it misses
 struct relaxed_quotient {
   template <class V>
   LOCUS_VECTOR_FUNCTION static V of(V a, V b) {
@@ -80,6 +77,10 @@ struct relaxed_quotient {
     return better == better ? better : rest;
   }
 };
+/// means: a / b to 3 ulp if a, b and the quotient are normal numbers and |b| <= 2^125. A zero, an
+///        infinity or a NaN among a and b gives a / b, but the sign of a zero may differ. The
+///        estimate of a larger |b| may be 0, and then so is the quotient of a normal a
+/// after: Intel's manual of instructions, RCPPS: tiny results are 0
 template <class V>
 LOCUS_VECTOR_FUNCTION V approximate_quotient(V a, V b) {
   return relaxed_quotient::of(a, b);

@@ -560,7 +560,7 @@ TEST_CASE("the options of a session, and those that cannot be") {
         .num_virtual_devices_per_gpu = 2},
        "both set"},
       {{.device_count = {{"CPU", 101}}},
-       "locus: device_count of \"CPU\" is 101 and at most 100; ask for fewer"},
+       "locus: device_count of \"CPU\" is 101, above 100; ask for fewer CPUs"},
       {{.device_count = {{"GPU", -1}}}, "locus: device_count of \"GPU\" is -1"},
       {{.intra_op_parallelism_threads = -1}, "locus: the number of threads is negative"},
   };

@@ -72,8 +72,7 @@ constexpr char const* describe_cufft(int code) {
     return "CUFFT_ALLOC_FAILED: cuFFT found no memory on the card outside of what locus holds; "
            "lower the memory limit of the device, or set LOCUS_FFT=own";
   case 4:
-    return "CUFFT_INVALID_VALUE: cuFFT refuses an address or a stride; this is an error in locus, "
-           "set "
+    return "CUFFT_INVALID_VALUE: cuFFT refuses an address or a stride, an error in locus; set "
            "LOCUS_FFT=own";
   case 5:
   case 7:

@@ -54,8 +54,8 @@ LOCUS_FUNCTION void session_reader::read_counts(runtime::configuration& c) {
       refuse("device_count of \"", limit.type, "\" is ", limit.count,
              "name \"CPU\" or \"GPU\" and a number from 0");
     if (type == "CPU" && limit.count > runtime::max_logical)
-      refuse("device_count of \"CPU\" is ", limit.count, " and at most ", runtime::max_logical,
-             "ask for fewer");
+      refuse("device_count of \"CPU\" is ", limit.count, ", above ", runtime::max_logical,
+             "ask for fewer CPUs");
     if (type == "CPU")
       c.cpus = limit.count > 0 ? limit.count : 1;
     else

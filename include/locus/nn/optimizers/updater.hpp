@@ -356,8 +356,8 @@ class updater {
       kept_.resize(one.number + 1), sizes_.resize(one.number + 1, -1);
     if (sizes_[one.number] < 0) {
       std::vector<T> const nothing(static_cast<std::size_t>(p.size()));
-      std::vector<tensor>
-          all_slots;  // if memory is lacking, no slots stay: the step can be repeated
+      // where memory is lacking, no slots stay: the step can be repeated
+      std::vector<tensor> all_slots;
       for (int s = 0; s < Rule::slot_count; ++s) {
         all_slots.emplace_back(Dextents<1>(p.size()));
         locus::internal::fill_storage(*all_slots.back().block.get(), nothing.data());
