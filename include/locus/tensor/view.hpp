@@ -17,7 +17,8 @@ namespace internal {
 ///        GPU load a complex number at once, to which a std::complex of the host need not be aligned
 /// units: bytes
 template <class T, class Where>
-inline constexpr std::size_t alignment_on = has_gpu(Where::value.devices) ? sizeof(T) : alignof(T);
+inline constexpr std::size_t alignment_on =
+    is_complex_v<T> && has_gpu(Where::value.devices) ? sizeof(T) : alignof(T);
 }  // namespace internal
 
 /// means: elements at data + sum of i[a] * stride[a], on the device of policy Where; a view owns no
