@@ -222,6 +222,14 @@
 //                       shared libraries and any -fvisibility (decisions/09-units-and-modes.md)
 #define LOCUS_SHARED_STATE [[gnu::visibility("default")]]
 
+// One builtin for vectors of every length: later versions of clang have no longer those of x86.
+#if !defined(__CUDACC__) && __has_builtin(__builtin_elementwise_fma) && \
+    __has_builtin(__builtin_elementwise_sqrt)
+#define LOCUS_ELEMENTWISE_BUILTINS 1
+#else
+#define LOCUS_ELEMENTWISE_BUILTINS 0
+#endif
+
 // The instructions that the compiler may use. The linker keeps one copy of an inline function; it
 // must never be a copy with more instructions than the processor has. One digit for each set.
 #if defined(__AVX512F__)

@@ -169,7 +169,8 @@ constexpr bool call_is_cut(plan_view const& p, short i) {
 }
 /// means: the place of operand k of a call where the kernel reads the value
 constexpr place const& place_of_operand(plan_view const& p, step const& first, int k) {
-  edge const& e = p.operands(first)[k];
+  auto const edges = p.operands(first);
+  edge const& e = edges[k];
   return e.arrives.is_nowhere() ? p.steps[e.from].where : e.arrives;
 }
 /// means: of an operation that states its cuts: that of its operands where its kernel reads them;

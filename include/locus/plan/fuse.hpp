@@ -67,7 +67,8 @@ struct fuser {
   }
 
   constexpr place const& operand_place(step const& s) const {
-    edge const& e = p.operands(s)[0];
+    auto const edges = p.operands(s);
+    edge const& e = edges[0];
     return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
   }
   /// the step that has the extents of the region's elements

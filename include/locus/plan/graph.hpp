@@ -77,7 +77,7 @@ struct flattened<graph<Policy, Roots...>> {
   using entries = typename sum_steps<all>::entries;
 
   template <class... Values>
-  static constexpr void flatten_lets(builder& b, short* at, type_list<Values...>) {
+  static constexpr void flatten_lets(builder& b, [[maybe_unused]] short* at, type_list<Values...>) {
     ((*at++ = Values::template flatten<lets>(b, request{})), ...);
   }
   static constexpr void flatten(builder& b, short* let_steps, root* to) {

@@ -33,6 +33,12 @@ using vector_in_packet = typename detail::vector_of<T, N>::in_packet;
 
 // Instructions for r[i] = f(x[i]): one overload for each register, and one that takes a vector of
 // any length lane by lane.
+#if LOCUS_ELEMENTWISE_BUILTINS
+template <class V>
+LOCUS_VECTOR_FUNCTION V sqrt_of(V const& x) {
+  return __builtin_elementwise_sqrt(x);
+}
+#else
 #if LOCUS_CLONE_AVX512
 #if defined(__clang__)
 LOCUS_VECTOR_FUNCTION vector<float, 16> sqrt_of(vector<float, 16> x) {
@@ -85,6 +91,7 @@ LOCUS_VECTOR_FUNCTION V sqrt_of(V const& x) {
       r[i] = __builtin_sqrt(x[i]);
   return r;
 }
+#endif
 
 // a > b ? a : b and a < b ? a : b of floating values: b if one of them is NaN
 #define LOCUS_EXTREMUM(name, symbol, builtin, masked)                      \
@@ -132,6 +139,9 @@ LOCUS_EXTREMUM(smaller_of, <, min, min)
 /// means: a b + c with one rounding
 template <class V>
 LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
+#if LOCUS_ELEMENTWISE_BUILTINS
+  return __builtin_elementwise_fma(a, b, c);
+#else
 #if LOCUS_CLONE_AVX512
 #if defined(__clang__)
   if constexpr (sizeof(V) == 64 && sizeof(a[0]) == 4)
@@ -157,6 +167,7 @@ LOCUS_VECTOR_FUNCTION V fused(V a, V b, V c) {
     else
       a[i] = __builtin_fma(a[i], b[i], c[i]);
   return a;
+#endif
 }
 
 /// from this size on registers have all instructions of the target, with equal results for all

@@ -49,7 +49,10 @@ inline namespace LOCUS_MODE {
 struct isa_avx512 {
   static constexpr int bytes = 64, registers = 32;
   LOCUS_FUSED_REST(LOCUS_FOR_AVX512)
-#if !defined(__CUDACC__)
+#if LOCUS_ELEMENTWISE_BUILTINS
+  LOCUS_FUSED(LOCUS_FOR_AVX512, float, 16, __builtin_elementwise_fma(a, b, c))
+  LOCUS_FUSED(LOCUS_FOR_AVX512, double, 8, __builtin_elementwise_fma(a, b, c))
+#elif !defined(__CUDACC__)
 #if defined(__clang__)
   static constexpr unsigned short all16 = 0xffff;
   static constexpr unsigned char all8 = 0xff;
@@ -64,7 +67,10 @@ struct isa_avx512 {
 struct isa_avx2 {
   static constexpr int bytes = 32, registers = 16;
   LOCUS_FUSED_REST(LOCUS_FOR_AVX2)
-#if !defined(__CUDACC__)
+#if LOCUS_ELEMENTWISE_BUILTINS
+  LOCUS_FUSED(LOCUS_FOR_AVX2, float, 8, __builtin_elementwise_fma(a, b, c))
+  LOCUS_FUSED(LOCUS_FOR_AVX2, double, 4, __builtin_elementwise_fma(a, b, c))
+#elif !defined(__CUDACC__)
   LOCUS_FUSED(LOCUS_FOR_AVX2, float, 8, __builtin_ia32_vfmaddps256(a, b, c))
   LOCUS_FUSED(LOCUS_FOR_AVX2, double, 4, __builtin_ia32_vfmaddpd256(a, b, c))
 #endif
