@@ -90,6 +90,7 @@ for compiler in g++ clang++-14 clang++-19; do
     add "each header alone ($compiler)" 0 0 1
   fi
 done
+once 'compilers of newer Debians' sh test/headers/other_compilers.sh "$out/compilers" "$out/default/test/headers/all_headers.cpp"
 once 'random programs' sh -c "g++ -std=c++20 -g0 -O1 -Iinclude test/random/programs.cpp -o $out/programs -ldl -pthread &&
   LOCUS_QUIET=1 $out/programs 1000000 $SEED"
 once 'random strategies' sh -c "g++ -std=c++20 -g0 -O1 -Iinclude test/random/strategies.cpp -o $out/strategies -ldl -pthread &&

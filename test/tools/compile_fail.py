@@ -8,8 +8,8 @@ what the file quotes:
     // expect-k: TEXT           the k-th of several
     // flags: -DSOMETHING       for both compilations, a mistake's own with flags-k
     // only: host, only: nvcc   where the mistake can be made
-nvcc reads the headers of CUDA and locus for seconds: all mistakes of several files stand in one unit, each in a
-namespace of its own. A mistake whose first error is not the expected one there is tried alone, and only that counts.
+A compiler reads the headers of locus, and of CUDA, for seconds: all mistakes of several files stand in one unit, each in
+a namespace of its own. A mistake whose first error is not the expected one there is tried alone, and only that counts.
 With --headers every assertion, #error and [[nodiscard]] text in DIR has the form `locus: what is wrong; what to
 write` and is quoted by as many mistakes as there are such assertions."""
 import argparse
@@ -106,20 +106,41 @@ class Compiler:
         asked = [*self.command, '-x', 'cu', '-fdevice-syntax-only', '-c', '-o', '/dev/null']
         return subprocess.run([*asked, *words], capture_output=True, text=True)
 
+    def messages(self, said):
+        """the errors, each with the line that says which instantiation it is in: g++ prints this line before the first of
+        several errors, clang behind it"""
+        if self.kind == 'nvcc':
+            return re.split(r'^(?=\S.*\(\d+\): .*\berror\b)', said, flags=re.M)[1:]
+        found, place = [], ''
+        for line in said.splitlines():
+            if re.match(r'mistake_\d+_\d+\.cpp(?::\d+)+:   (?:required|in .constexpr)', line):
+                place = line
+            elif re.match(r'\S.*?(?::\d+)+: (?:fatal )?error: ', line):
+                found.append([line, place])
+            elif found and re.match(r'mistake_\d+_\d+\.cpp(?::\d+)+: note: (?:in|while) ', line):
+                found[-1][1] = place = line
+        return ['\n'.join(message) for message in found]
+
     def first_errors(self, mistakes):
         """{(misuse, k): the first error of mistake k, '' for a proper program without error} in one unit with
         {misuse: [k, ...]}; up to an error that names none of them"""
+        files = list(mistakes)
         with tempfile.TemporaryDirectory() as folder:
             unit = pathlib.Path(folder) / 'mistakes.cpp'
             unit.write_text(unit_of(mistakes), encoding='utf-8')
-            done = self.front_end([unit])
-            if not done.returncode:
-                done = self.device_code([unit])
-        said, files = done.stdout + done.stderr, list(mistakes)
-        if done.returncode and ' detected in the compilation of ' not in said:
+            if self.kind == 'nvcc':
+                done = self.front_end([unit])
+                if not done.returncode:
+                    done = self.device_code([unit])
+            else:
+                without_limit = '-ferror-limit=0' if self.kind == 'clang' else '-fmax-errors=0'
+                done = subprocess.run([*self.command, *self.precompiled, without_limit, f'-I{files[0].path.parent}', unit],
+                                      capture_output=True, text=True)
+        said = done.stdout + done.stderr
+        if done.returncode and not re.search(r' detected in the compilation of |\bmistake_\d', said):
             return {}  # the front end has not read the unit
         first = {(misuse, 0): '' for misuse in files}
-        for message in re.split(r'^(?=\S.*\(\d+\): .*\berror\b)', said, flags=re.M)[1:]:
+        for message in self.messages(said):
             mistake = re.search(r'\bmistake_(\d+)_(\d+)\.cpp', message)
             if not mistake or mistake[2] == '0':  # behind it, nothing is certain
                 for misuse in files if not mistake else [files[int(mistake[1])]]:
@@ -157,7 +178,7 @@ class Compiler:
 def check_all(job):
     """[(fault, length)] of the proper program and of each mistake of these files"""
     compiler, misuses = job
-    together = [m for m in misuses if not m.stands_alone()] if compiler.kind == 'nvcc' else []
+    together = [m for m in misuses if not m.stands_alone()]
     well = compiler.read_together(together)
     alone = [(m, k) for m in misuses for k in [0, *sorted(m.expected)] if (m, k) not in well]
     return [check(compiler, m, k) for m, k in alone]
@@ -233,8 +254,7 @@ def main():
             compiler = Compiler(sys.argv[cut + 1:], folder)
             side = 'nvcc' if compiler.kind == 'nvcc' else 'host'
             tried_here = [m for m in misuses if m.only in ('', side)]
-            each = 8 if compiler.kind == 'nvcc' else 1
-            jobs = [(compiler, tried_here[i:i + each]) for i in range(0, len(tried_here), each)]
+            jobs = [(compiler, tried_here[i:i + 8]) for i in range(0, len(tried_here), 8)]
             for fault, length in (result for results in pool.map(check_all, jobs) for result in results):
                 wrong += [fault] if fault else []
                 lengths += [length] if length else []

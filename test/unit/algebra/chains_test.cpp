@@ -12,6 +12,8 @@
 
 #include "oracle.hpp"
 
+namespace chains_test {
+
 using namespace locus;
 
 namespace {
@@ -178,3 +180,5 @@ TEST_CASE("a chain whose cost exceeds any integer is ordered, too") {
   using E = decltype(matmul(matmul(std::declval<A&>(), std::declval<A&>()), std::declval<V&>()));
   static_assert(internal::rewriting_of<E>::notes::size == 1);
 }
+
+}  // namespace chains_test

@@ -14,6 +14,8 @@
 #include "message_of.hpp"
 #include "oracle.hpp"
 
+namespace rewrites_test {
+
 using namespace locus;
 
 namespace {
@@ -388,3 +390,5 @@ TEST_CASE("open extents that do not meet are an error, also where one is 1") {
   CHECK(fetch<algebra<>>(sum<0>(matmul(none, b)))(2) == 0);
   CHECK(fetch<algebra<>>(sum<1>(matmul(thin, wide_none)))(3) == 0);
 }
+
+}  // namespace rewrites_test

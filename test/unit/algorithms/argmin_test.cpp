@@ -14,6 +14,8 @@
 
 #include "rows.hpp"
 
+namespace argmin_test {
+
 using namespace locus;
 using locus::half;
 using rows::values_in;
@@ -92,3 +94,5 @@ TEST_CASE("argmin is the plain loop, for each type and each cut") {
                 plan_of<decltype(argmax<0>(std::declval<X&>()))>.launches());
   static_assert(std::is_same_v<decltype(argmin<0>(std::declval<X&>()))::value_type, std::int64_t>);
 }
+
+}  // namespace argmin_test

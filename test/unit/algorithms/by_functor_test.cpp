@@ -15,6 +15,8 @@
 
 #include "rows.hpp"
 
+namespace by_functor_test {
+
 using namespace locus;
 using locus::half;
 
@@ -198,3 +200,5 @@ TEST_CASE("a lambda of the host folds there, complex numbers too; chunks decide 
 }
 
 TEST_SUITE_END();
+
+}  // namespace by_functor_test

@@ -15,6 +15,8 @@
 
 #include "rows.hpp"
 
+namespace histogram_test {
+
 using namespace locus;
 using locus::half;
 using rows::values_in;
@@ -179,3 +181,5 @@ TEST_CASE("ranges, edges and numbers of bins that are wrong, and those that are 
   Tensor<float, Extents<1>> const low{std::numeric_limits<float>::lowest()};
   CHECK(values_in(histogram<1>(low, low(0), 0)) == std::vector<double>{1});
 }
+
+}  // namespace histogram_test

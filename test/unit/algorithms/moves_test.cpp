@@ -11,6 +11,8 @@
 
 #include "rows.hpp"
 
+namespace moves_test {
+
 using namespace locus;
 using rows::values_in;
 
@@ -119,3 +121,5 @@ TEST_CASE("gradients of roll, flip, pad and diagonal") {
                            sum(square(diagonal<-1>(e)) * v),
                        x, e);
 }
+
+}  // namespace moves_test

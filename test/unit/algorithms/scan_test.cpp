@@ -16,6 +16,8 @@
 
 #include "rows.hpp"
 
+namespace scan_test {
+
 using namespace locus;
 using locus::half;
 using rows::values_in;
@@ -241,3 +243,5 @@ TEST_CASE("the derivative of a scan is the scan from the other end") {
          values_in(grad(sum(square(cumsum<1>(p))), p)));
   });
 }
+
+}  // namespace scan_test

@@ -16,6 +16,8 @@
 
 #include "rows.hpp"
 
+namespace search_test {
+
 using namespace locus;
 using locus::half;
 using rows::values_in;
@@ -139,3 +141,5 @@ TEST_CASE("many searches on several threads, and elements without order") {
   else
     CHECK(said == nothing_thrown);
 }
+
+}  // namespace search_test

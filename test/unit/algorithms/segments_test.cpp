@@ -16,6 +16,8 @@
 
 #include "rows.hpp"
 
+namespace segments_test {
+
 using namespace locus;
 using locus::half;
 using rows::folded;
@@ -335,3 +337,5 @@ TEST_CASE("rows of several parts are added in one order on the host and on cards
     if (m.how == backends::kind::recorded) check(m, 4'300'000);  // more parts than a thread folds
   });
 }
+
+}  // namespace segments_test

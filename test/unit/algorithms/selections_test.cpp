@@ -16,6 +16,8 @@
 
 #include "rows.hpp"
 
+namespace selections_test {
+
 using namespace locus;
 using locus::half;
 using rows::values_in;
@@ -374,3 +376,5 @@ TEST_CASE("the gradient of compress moves the adjoint back") {
     CHECK(same(values_in(grad(sum(weights * result<0>(compress<1>(mask, q))), q)), want));
   });
 }
+
+}  // namespace selections_test

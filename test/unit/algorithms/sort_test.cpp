@@ -17,6 +17,8 @@
 
 #include "rows.hpp"
 
+namespace sort_test {
+
 using namespace locus;
 using locus::half;
 using rows::values_in;
@@ -340,3 +342,5 @@ TEST_CASE("the gradient of sort moves the adjoint back") {
     CHECK(values_in(grad(sum(weights * sort<1>(q)), q)) == want);
   });
 }
+
+}  // namespace sort_test

@@ -14,6 +14,8 @@
 
 #include "rows.hpp"
 
+namespace take_test {
+
 using namespace locus;
 using locus::half;
 using rows::taken;
@@ -254,3 +256,5 @@ TEST_CASE("an index without a row: a card gives NaN, or 0, and reads nothing bey
   check(Tensor<float, Dextents<2>, replicas::cut<2>>(full<float>(Dextents<2>(3, 4), 7.f)), both);
 }
 #endif
+
+}  // namespace take_test

@@ -17,6 +17,8 @@
 
 #include "rows.hpp"
 
+namespace top_k_test {
+
 using namespace locus;
 using locus::half;
 using rows::values_in;
@@ -177,3 +179,5 @@ TEST_CASE("extents, and lines that are too short") {
   auto const [more, unread_places] = top_k<2>(open);
   CHECK_THROWS_AS(values_in(more), shape_error);
 }
+
+}  // namespace top_k_test

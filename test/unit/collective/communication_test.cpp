@@ -17,6 +17,8 @@
 #include "replicas.hpp"
 #include <message_of.hpp>
 
+namespace communication_test {
+
 using namespace locus;
 using collectives::stream_of;
 using replicas::cut;
@@ -201,3 +203,5 @@ TEST_CASE("memory that is taken as a whole leaves NCCL its room where there are 
   Tensor<float, Extents<4>, GpuDevice<0>> const x{1, 2, 3, 4};
   CHECK(cards.open_bytes() == bytes);
 }
+
+}  // namespace communication_test

@@ -10,6 +10,8 @@
 #include "oracle.hpp"
 #include "replicas.hpp"
 
+namespace fold_test {
+
 using namespace locus;
 using backends::machine;
 using replicas::cut;
@@ -271,3 +273,5 @@ TEST_CASE("what is set aside is not lost while other values are gathered and red
     CHECK(fetch(all(d == 2.f)));
   });
 }
+
+}  // namespace fold_test

@@ -11,6 +11,8 @@
 #include "collectives.hpp"
 #include "oracle.hpp"
 
+namespace local_test {
+
 using namespace locus;
 using backends::machine;
 using collective::combine_with;
@@ -341,3 +343,5 @@ TEST_CASE("a wrong order of replicas is found whoever carries the collective") {
     });
   }
 }
+
+}  // namespace local_test

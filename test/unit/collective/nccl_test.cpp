@@ -16,6 +16,8 @@
 #include "replicas.hpp"
 #include <message_of.hpp>
 
+namespace nccl_test {
+
 using namespace locus;
 using collectives::deadline;
 using collectives::has;
@@ -450,3 +452,5 @@ TEST_CASE("a run has the buckets that its policy gave the plan, whatever joins t
     CHECK(run_under(packs_of_200{}) == 2);  // 128 and 128 bytes are more than 200
   });
 }
+
+}  // namespace nccl_test

@@ -18,6 +18,8 @@
 #include "replicas.hpp"
 #include <message_of.hpp>
 
+namespace watch_test {
+
 using namespace locus;
 using collectives::deadline;
 using collectives::has;
@@ -457,3 +459,5 @@ TEST_CASE("an error that is on its way does not swallow a collective's") {
   CHECK_THROWS_AS(fail(), std::runtime_error);
   CHECK(has(message_of<collective_error>([&] { static_cast<void>(on.p.first()); }), "did not end"));
 }
+
+}  // namespace watch_test

@@ -10,6 +10,8 @@
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 
+namespace batches_test {
+
 using namespace locus;
 
 namespace {
@@ -182,3 +184,5 @@ TEST_CASE("bad batches are refused: which number, and what to write") {
           data::require_labels(real, 2);
         }).starts_with("locus: label nan of record 0 is outside [0, 2); "));
 }
+
+}  // namespace batches_test

@@ -18,6 +18,8 @@
 #include "message_of.hpp"
 #include <sys/wait.h>
 
+namespace dataset_test {
+
 using namespace locus;
 using data::from_tensors;
 
@@ -561,3 +563,5 @@ TEST_CASE("a program may exit while threads read ahead") {
   CHECK(seen.code == 5);
   CHECK_FALSE(seen.hung);
 }
+
+}  // namespace dataset_test

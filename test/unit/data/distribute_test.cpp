@@ -15,6 +15,8 @@
 #include "child.hpp"
 #include "message_of.hpp"
 
+namespace distribute_test {
+
 using namespace locus;
 
 namespace {
@@ -274,3 +276,5 @@ TEST_CASE("what reading throws comes when its batch is due, not before") {
     CHECK(seen == 8);
   });
 }
+
+}  // namespace distribute_test

@@ -13,6 +13,8 @@
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 
+namespace files_test {
+
 using namespace locus;
 
 namespace {
@@ -134,3 +136,5 @@ TEST_CASE("IDX files of other types than bytes") {
   temporary const g(std::string{0, 0, 14, 1, 0, 0, 0, 1, 0x3f, char(0xe0), 0, 0, 0, 0, 0, 0});
   CHECK(data::read_idx<1, double>(g.path().c_str())(0) == 0.5);
 }
+
+}  // namespace files_test

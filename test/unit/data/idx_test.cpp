@@ -11,6 +11,8 @@
 #include <locus/files/idx.hpp>
 #include <locus/locus.hpp>
 
+namespace idx_test {
+
 using namespace locus;
 
 namespace {
@@ -153,3 +155,5 @@ TEST_CASE("the installed Fashion-MNIST has the extents that it says") {
   CHECK(labels.extent(0) == 10000);
   CHECK(fetch(max(labels)) == 9);
 }
+
+}  // namespace idx_test

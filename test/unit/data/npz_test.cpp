@@ -16,6 +16,8 @@
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 
+namespace npz_test {
+
 using namespace locus;
 
 namespace {
@@ -348,3 +350,5 @@ np.lib.format.write_array(open(")" +
   CHECK(same(data::read_npy<double, 3>(theirs + "2"), x));
   CHECK(same(data::read_npy<double, 3>(theirs + "3"), x));
 }
+
+}  // namespace npz_test

@@ -11,6 +11,8 @@
 
 #include "child.hpp"
 
+namespace progress_test {
+
 using namespace locus;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("a bar of nothing and a bar that is passed end well") {
   });
   CHECK(text.size() < 400);
 }
+
+}  // namespace progress_test

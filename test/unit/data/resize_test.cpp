@@ -10,6 +10,8 @@
 
 #include <cmath>
 
+namespace resize_test {
+
 using namespace locus;
 
 TEST_CASE("images are resized as tf.image.resize does") {
@@ -49,3 +51,5 @@ TEST_CASE("a batch of images of any extents is resized as the formula says") {
     CHECK(worst < 2e-4);  // places are floats, as TensorFlow's
   }
 }
+
+}  // namespace resize_test

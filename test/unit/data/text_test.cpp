@@ -9,6 +9,8 @@
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 
+namespace text_test {
+
 using namespace locus;
 using data::token_sequence;
 
@@ -124,3 +126,5 @@ TEST_CASE("the installed fortunes are what Keras makes of them") {
   CHECK(all.labels.size() == all.texts.size());
   CHECK(all.labels.back() + 1 == std::int32_t(all.classes.size()));
 }
+
+}  // namespace text_test

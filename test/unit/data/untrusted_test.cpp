@@ -26,6 +26,8 @@
 #include "child.hpp"
 #include <message_of.hpp>
 
+namespace untrusted_test {
+
 using namespace locus;
 
 namespace {
@@ -391,3 +393,5 @@ TEST_CASE("an archive of very many names is read in time that is not their squar
   CHECK(has(message_of<bad_file>([&] { data::npz_file{here / "z"}; }),
             "member b: expected one member of that name, found two"));
 }
+
+}  // namespace untrusted_test

@@ -17,6 +17,8 @@
 #include <message_of.hpp>
 #include <oracle.hpp>
 
+namespace algorithms_test {
+
 using namespace locus;
 using locus::half;  // CUDA has one, too
 
@@ -418,3 +420,5 @@ TEST_CASE("the question for workspace may fail, too") {
   CHECK(text.find("cub::DeviceHistogram::HistogramRange") != std::string::npos);
 }
 #endif
+
+}  // namespace algorithms_test

@@ -14,6 +14,8 @@
 #include <message_of.hpp>
 #include <oracle.hpp>
 
+namespace card_body_test {
+
 using namespace locus;
 
 namespace rooms {  // functors of kernels have names
@@ -249,3 +251,5 @@ TEST_CASE("whichever call of a body fails, the step is named and nothing is kept
   CHECK(runtime::table.live_blocks == 0);
 }
 #endif
+
+}  // namespace card_body_test

@@ -14,6 +14,8 @@
 #include <oracle.hpp>
 #include <worst_of.hpp>
 
+namespace convolution_test {
+
 using namespace locus;
 using namespace locus::nn;
 
@@ -440,3 +442,5 @@ TEST_CASE("whichever call of a convolution fails, the step is named and nothing 
   CHECK(runtime::table.live_blocks == 0);
 }
 #endif
+
+}  // namespace convolution_test

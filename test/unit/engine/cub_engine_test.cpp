@@ -17,6 +17,8 @@
 #include <locus/locus.hpp>
 #include <message_of.hpp>
 
+namespace cub_engine_test {
+
 using namespace locus;
 
 namespace {
@@ -355,3 +357,5 @@ TEST_CASE("of units with several engines the one with CUB's makes the kernel of 
     CHECK(kernels.find(wanted) == &own);
   }
 }
+
+}  // namespace cub_engine_test

@@ -9,6 +9,8 @@
 #include <locus/nn/layers/embedding.hpp>
 #include <oracle.hpp>
 
+namespace embedding_gradient_test {
+
 using namespace locus;
 
 namespace {
@@ -192,3 +194,5 @@ TEST_CASE("bad tokens count as the size of the vocabulary, and nothing is writte
     if (m.how != backends::kind::host && m.how != backends::kind::simulated)
       backends::run_on(m, check_bad);
 }
+
+}  // namespace embedding_gradient_test

@@ -14,6 +14,8 @@
 #include <oracle.hpp>
 #include <worst_of.hpp>
 
+namespace image_kernels_test {
+
 using namespace locus;
 
 namespace {
@@ -297,3 +299,5 @@ TEST_CASE_TEMPLATE("a batch normalisation has the host's numbers on GPUs", T, fl
     check_normalised<T>(relu, 7, 11, 8);
   });
 }
+
+}  // namespace image_kernels_test

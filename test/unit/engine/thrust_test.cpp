@@ -19,6 +19,8 @@
 #include <thrust/host_vector.h>
 #endif
 
+namespace thrust_test {
+
 using namespace locus;
 
 namespace rooms {
@@ -303,3 +305,5 @@ TEST_CASE("over a recorder it is one call, in the order of the queue, and its fa
   CHECK(text.find("with_thrust") != std::string::npos);
 }
 #endif
+
+}  // namespace thrust_test

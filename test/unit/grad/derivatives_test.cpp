@@ -7,6 +7,8 @@
 
 #include "differences.hpp"
 
+namespace derivatives_test {
+
 using namespace differences;
 
 namespace {
@@ -280,3 +282,5 @@ TEST_CASE("at a kink: relu and abs have 0, a tie goes to the first, the ends of 
     CHECK(by_y[i] == want_y[i]);
   }
 }
+
+}  // namespace derivatives_test

@@ -11,6 +11,8 @@
 #include "../training/network.hpp"
 #include "differences.hpp"
 
+namespace grad_test {
+
 using namespace locus;
 using differences::parameter;
 using interpreter::value_of;
@@ -181,3 +183,5 @@ TEST_CASE("two losses of one type in one plan are refused until they have names"
            into(gb, grad(named<"2">(sum(exp(square(b)))), b))));
   CHECK(gb(0) == doctest::Approx(8 * std::exp(16.0)));
 }
+
+}  // namespace grad_test

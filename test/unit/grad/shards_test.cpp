@@ -13,6 +13,8 @@
 
 #include "../../replicas.hpp"
 
+namespace shards_test {
+
 using namespace locus;
 
 namespace {
@@ -71,3 +73,5 @@ TEST_CASE("rows that are no equal shards are refused") {
   CHECK_THROWS_WITH_AS(static_cast<void>(virtual_shards<4>(x)),
                        doctest::Contains("6 rows are not 4 shards"), shape_error);
 }
+
+}  // namespace shards_test

@@ -6,6 +6,8 @@
 
 #include "stencils.hpp"
 
+namespace windows_plans_test {
+
 using namespace locus;
 using namespace stencils;
 
@@ -188,3 +190,5 @@ TEST_CASE("vectors, volumes, lets, functors, narrow adjoints, second derivatives
     return grad(sum(square(rows)), v);
   });
 }
+
+}  // namespace windows_plans_test

@@ -8,6 +8,8 @@
 
 #include "stencils.hpp"
 
+namespace windows_test {
+
 using namespace locus;
 using namespace stencils;
 
@@ -60,3 +62,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace windows_test

@@ -17,6 +17,8 @@
 
 #include "random_matrices.hpp"
 
+namespace cards_test {
+
 using namespace locus;
 using namespace matrices;
 
@@ -314,3 +316,5 @@ TEST_CASE("a failed call of cuSOLVER is named with its reason, and the next one 
   CHECK(fetch(inverse(a))(1, 1) == 0.25);
 }
 #endif
+
+}  // namespace cards_test

@@ -14,6 +14,8 @@
 
 #include "random_matrices.hpp"
 
+namespace factorizations_test {
+
 using namespace locus;
 using namespace matrices;
 
@@ -232,3 +234,5 @@ TEST_CASE("the derivative of eigenvalues is that of central differences") {
       CHECK(std::fabs((more - less) / (2 * step) - g(i, j) * (i == j ? 1 : 2)) < 1e-7);
     }
 }
+
+}  // namespace factorizations_test

@@ -14,6 +14,8 @@
 
 #include "random_matrices.hpp"
 
+namespace linear_equations_test {
+
 using namespace locus;
 using namespace matrices;
 
@@ -253,3 +255,5 @@ TEST_CASE("gradients of solve and inverse are those of central differences") {
   for (int i = 0; i < 12; ++i) CHECK(std::fabs(slope(b.data()[i]) - by_b.data()[i]) < 1e-7);
   for (int i = 0; i < 9; ++i) CHECK(std::fabs(slope(one.data()[i]) - by_one.data()[i]) < 1e-7);
 }
+
+}  // namespace linear_equations_test

@@ -14,6 +14,8 @@
 
 #include "distance.hpp"
 
+namespace accumulate_test {
+
 using namespace locus;
 
 namespace {
@@ -98,3 +100,5 @@ TEST_CASE("a checkpoint between the batches of a sum goes on where it was") {
   CHECK(distance(values_of(a.weights()), values_of(b.weights())) == 0);
   CHECK(distance(values_of(a.optimizer_state()), values_of(b.optimizer_state())) == 0);
 }
+
+}  // namespace accumulate_test

@@ -14,6 +14,8 @@
 
 #include "../locale_with_comma.hpp"
 
+namespace callbacks_test {
+
 using namespace locus;
 
 namespace {
@@ -276,3 +278,5 @@ TEST_CASE("a history becomes a picture with a panel for each metric") {
   none.epoch.push_back(0), none.epochs.push_back(logs_of({{"loss", nan}}));
   CHECK(nn::plot_svg(none).find("no value is a number") != std::string::npos);
 }
+
+}  // namespace callbacks_test

@@ -20,6 +20,8 @@
 #include <message_of.hpp>
 #include <replicas.hpp>
 
+namespace checkpoint_test {
+
 using namespace locus;
 
 namespace {
@@ -383,3 +385,5 @@ TEST_CASE("200 kills at random moments lose no checkpoint and leave no half of o
   CHECK(here.files() <= 2);
   MESSAGE(saved << " saves, " << killed_in_a_save << " of 200 kills within one");
 }
+
+}  // namespace checkpoint_test

@@ -16,6 +16,8 @@
 
 #include "distance.hpp"
 
+namespace frozen_test {
+
 using namespace locus;
 
 namespace {
@@ -158,3 +160,5 @@ TEST_CASE("frozen layers take work out of a step") {
   nn::summary(text, part);
   CHECK(text.str().find("Non-trainable params: 128") != std::string::npos);
 }
+
+}  // namespace frozen_test

@@ -18,6 +18,8 @@
 #include <replicas.hpp>
 #include <worst_of.hpp>
 
+namespace image_layers_test {
+
 using namespace locus;
 
 namespace {
@@ -315,3 +317,5 @@ TEST_CASE("BatchNorm: slopes, moving statistics, replicas") {
   }
   CHECK(worst(y.values[2], moving) == 0);
 }
+
+}  // namespace image_layers_test

@@ -10,6 +10,8 @@
 #include <locus/testing/simulated_gpus.hpp>
 #include <message_of.hpp>
 
+namespace last_activation_test {
+
 using namespace locus;
 
 namespace {
@@ -298,3 +300,5 @@ TEST_CASE("metrics read probabilities, and other ends keep the loss of probabili
           nn::compile<CpuDevice, double>(m, plain, nn::BinaryCrossentropy{nn::from_logits});
         }).find("the model ends in sigmoid and its loss reads logits") != std::string::npos);
 }
+
+}  // namespace last_activation_test

@@ -28,6 +28,8 @@
 
 #include "team_bodies.hpp"
 
+namespace laws_test {
+
 using namespace locus;
 using namespace locus::nn;
 using oracle::array;
@@ -260,3 +262,5 @@ TEST_CASE("the parts of long columns are workspace, counted and there before the
   CHECK_THROWS_AS(run(step), out_of_memory);
   runtime::planted.lack_memory = -1;
 }
+
+}  // namespace laws_test

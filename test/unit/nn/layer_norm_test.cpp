@@ -17,6 +17,8 @@
 #include <replicas.hpp>
 #include <worst_of.hpp>
 
+namespace layer_norm_test {
+
 using namespace locus;
 
 namespace {
@@ -333,3 +335,5 @@ TEST_CASE(
   CHECK(largest > 0.1);
   CHECK(worst < 1e-7 * largest);
 }
+
+}  // namespace layer_norm_test

@@ -12,6 +12,8 @@
 #include <locus/nn/layers/embedding.hpp>
 #include <locus/nn/layers/pool.hpp>
 
+namespace layers1d_test {
+
 using namespace locus;
 
 namespace {
@@ -217,3 +219,5 @@ TEST_CASE("examples that are shorter than the window are refused when a layer is
       [] { nn::Conv1D<4, 5>{}.make<double, Extents<dyn, 3>, CpuDevice>({2, {4, 3}}, 1); });
   CHECK(text.find("a window has 5 steps") != std::string::npos);
 }
+
+}  // namespace layers1d_test

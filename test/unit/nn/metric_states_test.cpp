@@ -15,6 +15,8 @@
 
 #include "message_of.hpp"
 
+namespace metric_states_test {
+
 using namespace locus;
 namespace metrics = nn::metrics;
 
@@ -227,3 +229,5 @@ TEST_CASE("a metric names what does not fit") {
   CHECK(m.result() == 0);
   CHECK(p.result() == 0);
 }
+
+}  // namespace metric_states_test

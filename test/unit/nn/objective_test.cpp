@@ -22,6 +22,8 @@
 
 #include "oracle.hpp"
 
+namespace objective_test {
+
 using namespace locus;
 
 namespace {
@@ -380,3 +382,5 @@ TEST_CASE("what does not fit is said") {
                        shape_error);
   CHECK(o.add(few, labels({{0}, {1}})).size() == 4);  // it goes on
 }
+
+}  // namespace objective_test

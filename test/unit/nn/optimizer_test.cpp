@@ -19,6 +19,8 @@
 
 #include "oracle.hpp"
 
+namespace optimizer_test {
+
 using namespace locus;
 
 namespace {
@@ -526,3 +528,5 @@ TEST_CASE("gradients are clipped to the norm of a parameter, or of all, and weig
   each.take_averages(m[0]);
   for (std::size_t k = 0; k < 2; ++k) same(read(m[0].parameters[k].value), average[k]);
 }
+
+}  // namespace optimizer_test

@@ -21,6 +21,8 @@
 #include "distance.hpp"
 #include "message_of.hpp"
 
+namespace own_loop_test {
+
 using namespace locus;
 
 namespace {
@@ -317,3 +319,5 @@ TEST_CASE("a loop of the program's own goes on from a checkpoint, over other dev
   CHECK(values_in(c.read()) == values_in(b));
   unlink(path.c_str());
 }
+
+}  // namespace own_loop_test

@@ -17,6 +17,8 @@
 #include "distance.hpp"
 #include "message_of.hpp"
 
+namespace regularized_test {
+
 using namespace locus;
 
 namespace {
@@ -95,3 +97,5 @@ TEST_CASE("factors of a regularizer are finite and not negative") {
   CHECK(nn::L2().l2 == 0.01);
   CHECK(nn::L1L2().l1 == 0.01);
 }
+
+}  // namespace regularized_test

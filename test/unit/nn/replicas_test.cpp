@@ -14,6 +14,8 @@
 #include <locus/nn/train/trainer.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+namespace replicas_test {
+
 using namespace locus;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("the image network: 20 steps in float") {
           return losses<float>(model, x, 4, 4);
         }) < 1e-5);
 }
+
+}  // namespace replicas_test

@@ -15,6 +15,8 @@
 
 #include "message_of.hpp"
 
+namespace row_gradient_test {
+
 using namespace locus;
 
 namespace {
@@ -252,3 +254,5 @@ TEST_CASE("after a step of Accumulate that threw, a table takes a gradient of th
   CHECK(values_in(m.bias.value) == doubles{-2, -2});
   CHECK(steps.iterations() == 2);
 }
+
+}  // namespace row_gradient_test

@@ -8,6 +8,8 @@
 #include <locus/nn/nn.hpp>
 #include <message_of.hpp>
 
+namespace row_weights_test {
+
 using namespace locus;
 
 namespace {
@@ -161,3 +163,5 @@ TEST_CASE(
   same(std::type_identity<CpuDevice>{});
   same(std::type_identity<Two>{});
 }
+
+}  // namespace row_weights_test

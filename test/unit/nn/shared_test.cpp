@@ -17,6 +17,8 @@
 
 #include "distance.hpp"
 
+namespace shared_test {
+
 using namespace locus;
 
 namespace {
@@ -172,3 +174,5 @@ TEST_CASE(
   static_cast<void>(t.train_on_batch(x, y)), static_cast<void>(other.train_on_batch(x, y));
   CHECK(values_of(other.weights()) == values_of(t.weights()));
 }
+
+}  // namespace shared_test

@@ -26,6 +26,8 @@
 #include <locus/testing/simulated_gpus.hpp>
 #include <signal_storm.hpp>
 
+namespace signals_test {
+
 using namespace locus;
 
 namespace {
@@ -213,3 +215,5 @@ TEST_CASE("SIGINT ends a training at once, and the next one finds a whole checkp
   CHECK(nn::load_checkpoint(here / "checkpoint", t).step == 0);
   CHECK(access((here / "checkpoint.part").c_str(), F_OK) != 0);
 }
+
+}  // namespace signals_test

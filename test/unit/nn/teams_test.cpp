@@ -22,6 +22,8 @@
 
 #include "team_bodies.hpp"
 
+namespace teams_test {
+
 using namespace locus;
 using namespace locus::nn;
 using locus::nn::detail::score_op;
@@ -648,3 +650,5 @@ TEST_CASE("rows that are longer than a kernel counts are refused") {
                        "2^31 - 1; compute their loss on a CPU",
                        shape_error);
 }
+
+}  // namespace teams_test

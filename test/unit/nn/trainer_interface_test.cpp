@@ -20,6 +20,8 @@
 #include <locus/nn/train/checkpoint.hpp>
 #include <message_of.hpp>
 
+namespace trainer_interface_test {
+
 using namespace locus;
 
 namespace {
@@ -337,3 +339,5 @@ TEST_CASE("validation data: temporary ones are kept, those with names are read w
   }();
   CHECK(t.fit(x, y, kept)["val_loss"] == std::vector<double>{first, first});
 }
+
+}  // namespace trainer_interface_test

@@ -29,6 +29,8 @@
 #include <locus/nn/train/callbacks.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+namespace trainer_test {
+
 using namespace locus;
 
 namespace {
@@ -685,3 +687,5 @@ TEST_CASE("a training that goes on from a checkpoint is the one that was never s
   again(exact, 0);
   unlink(path.c_str());
 }
+
+}  // namespace trainer_test

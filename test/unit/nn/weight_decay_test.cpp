@@ -13,6 +13,8 @@
 
 #include "message_of.hpp"
 
+namespace weight_decay_test {
+
 using namespace locus;
 
 namespace {
@@ -217,3 +219,5 @@ TEST_CASE("a loop of the program's own names its weights, or tells them by their
           stepped_by(nn::ExcludeFromDecay{decaying, {.names = {"c"}}}, true);
         }).find("there are block/w block/b") != std::string::npos);
 }
+
+}  // namespace weight_decay_test

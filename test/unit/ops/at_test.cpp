@@ -11,6 +11,8 @@
 #include "message_of.hpp"
 #include "unit/algorithms/rows.hpp"
 
+namespace at_test {
+
 using namespace locus;
 using rows::values_in;
 
@@ -241,3 +243,5 @@ TEST_CASE("an index outside its axis is an error that names index, axis and exte
   says([&] { row_at(y, 0) = column_at(y, 0); }, "");            // 5 elements from 4
   for (int i = 0; i < 20; ++i) CHECK(y.data()[i] == float(i));  // nothing was written
 }
+
+}  // namespace at_test

@@ -9,6 +9,8 @@
 #include <locus/testing/simulated_gpus.hpp>
 #include <oracle.hpp>
 
+namespace bits_test {
+
 using namespace locus;
 
 namespace {
@@ -133,3 +135,5 @@ TEST_CASE("operators: types widen, numbers beside tensors, booleans, assignments
   }
 }
 TEST_SUITE_END();
+
+}  // namespace bits_test

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <vector>
 
+namespace call_test {
+
 using namespace locus;
 
 namespace {
@@ -273,3 +275,5 @@ TEST_CASE("a call says which extents do not fit, and which bits it promises") {
   using Y = decltype(call(scale_op{}, x, w));
   static_assert(plan_of<Y, nowhere, reproducible<>>.launches() == 1);
 }
+
+}  // namespace call_test

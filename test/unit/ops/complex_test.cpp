@@ -19,6 +19,8 @@
 #include <locus/tensor/any_tensor.hpp>
 #include <oracle.hpp>
 
+namespace complex_test {
+
 using namespace locus;
 
 namespace {
@@ -519,3 +521,5 @@ TEST_CASE("numbers are assigned, elements are read, files keep them") {
 }
 
 TEST_SUITE_END();
+
+}  // namespace complex_test

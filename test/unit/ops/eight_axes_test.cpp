@@ -11,6 +11,8 @@
 #include <locus/tensor/any_tensor.hpp>
 #include <oracle.hpp>
 
+namespace eight_axes_test {
+
 using namespace locus;
 
 namespace {
@@ -105,3 +107,5 @@ TEST_CASE("eight axes are written to a file and read; a changed extent is found"
 }
 
 TEST_SUITE_END();
+
+}  // namespace eight_axes_test

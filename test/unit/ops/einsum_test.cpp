@@ -15,6 +15,8 @@
 #include "message_of.hpp"
 #include "unit/algorithms/rows.hpp"
 
+namespace einsum_test {
+
 using namespace locus;
 using rows::values_in;
 
@@ -197,3 +199,5 @@ TEST_CASE("extents that differ are refused by their letter") {
       "they must be equal");
   CHECK_THROWS_AS((void)einsum<"ij,ij->ij">(a, flat), shape_error);  // 1 does not stretch
 }
+
+}  // namespace einsum_test

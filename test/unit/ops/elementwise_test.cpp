@@ -9,6 +9,8 @@
 #include <locus/complex.hpp>
 #include <locus/locus.hpp>
 
+namespace elementwise_test {
+
 using namespace locus;
 
 namespace {
@@ -185,3 +187,5 @@ TEST_CASE("divisions of integers run by lanes, beside operations on vectors") {
   }
 }
 TEST_SUITE_END();
+
+}  // namespace elementwise_test

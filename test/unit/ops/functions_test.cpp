@@ -8,6 +8,8 @@
 
 #include <locus/locus.hpp>
 
+namespace functions_test {
+
 using namespace locus;
 
 namespace {
@@ -113,3 +115,5 @@ TEST_CASE("a kernel of functions gives the bits of the functors, whatever the le
   }
 }
 TEST_SUITE_END();
+
+}  // namespace functions_test

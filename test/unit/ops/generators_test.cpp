@@ -11,6 +11,8 @@
 #include <oracle.hpp>
 #include <worst_of.hpp>
 
+namespace generators_test {
+
 using namespace locus;
 using oracle::array;
 
@@ -345,3 +347,5 @@ TEST_CASE("a seed is any integer, and a type of its own where a range follows") 
   CHECK(equal(uniform<float>(Extents<40>{}, seed{7}),
               uniform<float>(Extents<40>{}, seed{std::uint64_t(7)})));
 }
+
+}  // namespace generators_test

@@ -18,6 +18,8 @@
 #include <locus/algorithms/top_k.hpp>
 #include <oracle.hpp>
 
+namespace integers_test {
+
 using namespace locus;
 
 namespace {
@@ -206,3 +208,5 @@ TEST_CASE("integers of two types give the type that holds both; a number must fi
 }
 
 TEST_SUITE_END();
+
+}  // namespace integers_test

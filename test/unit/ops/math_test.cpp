@@ -8,6 +8,8 @@
 
 #include <array>
 
+namespace math_test {
+
 using namespace locus;
 using oracle::array, oracle::ulp;
 
@@ -513,3 +515,5 @@ TEST_CASE("map runs functors of the user's, with state and of several element ty
                              oracle::map<double>(s, [](double v) { return v + 3; }, a)) == "");
   });
 }
+
+}  // namespace math_test

@@ -9,6 +9,8 @@
 
 #include <array>
 
+namespace matmul_test {
+
 using namespace locus;
 using oracle::array;
 
@@ -274,3 +276,5 @@ TEST_CASE("extents that do not fit are refused when they are known") {
   Matrix const a(3, 4), b(5, 2);
   CHECK_THROWS_AS(static_cast<void>(eval(matmul(a, b))), shape_error);
 }
+
+}  // namespace matmul_test

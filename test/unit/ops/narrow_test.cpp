@@ -13,6 +13,8 @@
 #include <locus/tensor/any_tensor.hpp>
 #include <oracle.hpp>
 
+namespace narrow_test {
+
 using namespace locus;
 
 namespace {
@@ -280,3 +282,5 @@ TEST_CASE("halves over replicas: sums of terms, gathers, and collectives in repl
   }
   config::set_reduction_order(reduction_order::fast);
 }
+
+}  // namespace narrow_test

@@ -8,6 +8,8 @@
 #include <oracle.hpp>
 #include <worst_of.hpp>
 
+namespace reduce_test {
+
 using namespace locus;
 using oracle::array, oracle::each_index;
 
@@ -440,3 +442,5 @@ TEST_CASE("sums of up to 2^24 floats are within 1e-7, with the same bits for one
     check_large([](auto e) { return uniform<float>(e, seed{2}, -0.5f, 0.5f); }, 1 << 20);
   });
 }
+
+}  // namespace reduce_test

@@ -8,6 +8,8 @@
 
 #include <array>
 
+namespace softmax_test {
+
 using namespace locus;
 using oracle::array, oracle::indices;
 
@@ -220,3 +222,5 @@ TEST_CASE("the place of the largest is found behind what softmax makes") {
         REQUIRE(p(i, first(i)) * y(i, first(i)) >= p(i, j) * y(i, j) * 0.99999f);
   });
 }
+
+}  // namespace softmax_test

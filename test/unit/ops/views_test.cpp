@@ -7,6 +7,8 @@
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
+namespace views_test {
+
 using namespace locus;
 using oracle::array, oracle::indices;
 
@@ -287,3 +289,5 @@ TEST_CASE("views of views of results are the same memory under other strides") {
     }
   });
 }
+
+}  // namespace views_test

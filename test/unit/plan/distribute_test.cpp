@@ -14,6 +14,8 @@
 #include <locus/testing/count.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+namespace distribute_test {
+
 using namespace locus;
 
 namespace {
@@ -167,3 +169,5 @@ TEST_CASE("a destination that an operand reads at other places is written last")
   a = b, a = softmax(a);
   CHECK(same(a, softmax(b)));
 }
+
+}  // namespace distribute_test

@@ -14,6 +14,8 @@
 
 #include <locus/locus.hpp>
 
+namespace dot_test {
+
 using namespace locus;
 
 namespace {
@@ -181,3 +183,5 @@ TEST_CASE("makes the pictures anew" * doctest::skip()) {
     std::ofstream(folder() + p.name + ".svg") << through("dot -Tsvg", p.make());
   }
 }
+
+}  // namespace dot_test

@@ -7,6 +7,8 @@
 
 #include "unit/plan/sketch.hpp"
 
+namespace fuse_test {
+
 using namespace plans;
 
 namespace {
@@ -20,7 +22,7 @@ bool reads_memory(step const& s) {
 }
 
 /// a planned random graph; false where the tables refuse it
-bool draw_plan(sketch& g, random_bits& bits) {
+bool draw_plan(sketch& g, bit_engine& bits) {
   bool const replicas = chance(bits, 30);
   std::vector<place> places(all_places.begin(), all_places.begin() + (replicas ? 6 : 4));
   draw(g, bits, places, 6 + pick(bits, 30));
@@ -256,7 +258,7 @@ struct checker {
 }  // namespace
 
 TEST_CASE("regions: one device, no cycle, what is read elsewhere is stored, heavy steps run once") {
-  random_bits bits(31);
+  bit_engine bits(31);
   int planned = 0, joined = 0, shared = 0, products = 0;
   for (int n = 0; n < 4000; ++n) {
     sketch g;
@@ -276,7 +278,7 @@ TEST_CASE("regions: one device, no cycle, what is read elsewhere is stored, heav
 }
 
 TEST_CASE("every action comes once, after everything that it reads") {
-  random_bits bits(32);
+  bit_engine bits(32);
   for (int n = 0; n < 4000; ++n) {
     sketch g;
     if (!draw_plan(g, bits)) continue;
@@ -286,7 +288,7 @@ TEST_CASE("every action comes once, after everything that it reads") {
 }
 
 TEST_CASE("values that live at the same time on one device lie apart, and the arena holds them") {
-  random_bits bits(33);
+  bit_engine bits(33);
   for (int n = 0; n < 4000; ++n) {
     sketch g;
     if (!draw_plan(g, bits)) continue;
@@ -296,7 +298,7 @@ TEST_CASE("values that live at the same time on one device lie apart, and the ar
 }
 
 TEST_CASE("right sides are computed before left sides are written") {
-  random_bits bits(34);
+  bit_engine bits(34);
   int several = 0;
   for (int n = 0; n < 3000; ++n) {
     sketch g;
@@ -336,7 +338,7 @@ TEST_CASE("right sides are computed before left sides are written") {
 namespace {
 
 /// some extents of the leaves become open; those of all other steps follow
-void open_extents(sketch& g, random_bits& bits) {
+void open_extents(sketch& g, bit_engine& bits) {
   for (short i = 0; i < g.count; ++i)
     for (int a = 0; a < g.steps[i].extents.rank && g.steps[i].kind == step_kind::leaf; ++a)
       if (chance(bits, 70)) g.steps[i].extents.extent[a] = dyn;
@@ -346,7 +348,7 @@ void open_extents(sketch& g, random_bits& bits) {
   for (short i = 0; i < g.count; ++i) g.steps[i].extents = of[i];
 }
 /// means: extents of a run; false where it would be refused
-bool bind(sketch& g, random_bits& bits, shape* of) {
+bool bind(sketch& g, bit_engine& bits, shape* of) {
   std::int64_t const lengths[] = {1, 4, 4, 8};
   for (short i = 0; i < g.count; ++i) {
     of[i] = g.steps[i].extents;
@@ -392,7 +394,7 @@ bool kernels_fit(sketch& g, shape const* of) {
 }  // namespace
 
 TEST_CASE("kernels over open extents are right in every run, or in each in which the guards hold") {
-  random_bits bits(35);
+  bit_engine bits(35);
   int planned = 0, guarded = 0, joined = 0, broken = 0, held = 0, saved = 0;
   for (int n = 0; n < 4000; ++n) {
     CAPTURE(n);
@@ -439,3 +441,5 @@ TEST_CASE("kernels over open extents are right in every run, or in each in which
   CHECK(held > 300);
   CHECK(broken > 300);
 }
+
+}  // namespace fuse_test

@@ -4,6 +4,8 @@
 
 #include <locus/locus.hpp>
 
+namespace local_statement_test {
+
 using namespace locus;
 
 namespace {
@@ -93,3 +95,5 @@ static_assert(!is_local<EXPRESSION(a<M>() + ones<float>(Extents<4, 8>{})), CpuDe
 static_assert(!is_local<V, CpuDevice>);
 
 }  // namespace
+
+}  // namespace local_statement_test

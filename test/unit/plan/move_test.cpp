@@ -7,6 +7,8 @@
 
 #include "unit/plan/sketch.hpp"
 
+namespace move_test {
+
 using namespace plans;
 
 namespace {
@@ -30,7 +32,7 @@ struct computed {
   replicated terms[max_steps];  // as the plan computes it
 
   /// a fold of pieces: each replica has a term
-  short term(random_bits& bits, reduction with) {
+  short term(bit_engine& bits, reduction with) {
     short const x = g.leaf(two.sharded(0), {1, {4}});
     short const s = g.reduce(x, 1, false, with);
     double const a = draw_number(bits), b = draw_number(bits);
@@ -39,8 +41,8 @@ struct computed {
     scale[s] = std::abs(a) + std::abs(b);
     return s;
   }
-  static double draw_number(random_bits& bits) { return pick(bits, 41) / 8.0 - 2.5; }
-  short number(random_bits& bits, place const& where) {
+  static double draw_number(bit_engine& bits) { return pick(bits, 41) / 8.0 - 2.5; }
+  short number(bit_engine& bits, place const& where) {
     short const x = g.leaf(where, {});
     value[x] = 0.5 + pick(bits, 16) / 8.0;  // may divide
     terms[x] = {{value[x], value[x]}};
@@ -114,7 +116,7 @@ struct computed {
       for (int r = 0; r < replica_count; ++r) terms[i].of[r] = apply(does[i], a.of[r], b.of[r]);
     }
   }
-  void draw(random_bits& bits, int size) {
+  void draw(bit_engine& bits, int size) {
     for (int k = 0; k < 3; ++k) term(bits, chance(bits, 80) ? reduction::sum : reduction::max);
     while (g.count < size) {
       auto any = [&] {
@@ -148,7 +150,7 @@ struct computed {
 }  // namespace
 
 TEST_CASE("a plan over terms and replicas computes what one device computes") {
-  random_bits bits(21);
+  bit_engine bits(21);
   int kept[2]{}, reduced_first = 0;
   for (int n = 0; n < 4000; ++n) {
     computed all;
@@ -193,7 +195,7 @@ TEST_CASE("a plan over terms and replicas computes what one device computes") {
 }
 
 TEST_CASE("every reader finds its operand where it wants it, and readers share what arrives") {
-  random_bits bits(22);
+  bit_engine bits(22);
   std::vector<place> const places = {single(cpu(0)), single(gpu(0)), single(gpu(1)), two,
                                      two.sharded(0)};
   int planned = 0, shared = 0, refused = 0;
@@ -297,3 +299,5 @@ TEST_CASE("an all-reduce moves through scalings of one term, never through a sum
     CHECK(g.steps[scaled].where == two.partial(reduction::sum));
   }
 }
+
+}  // namespace move_test

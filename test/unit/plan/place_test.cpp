@@ -7,6 +7,8 @@
 
 #include "unit/plan/sketch.hpp"
 
+namespace place_test {
+
 using namespace plans;
 
 namespace {
@@ -81,7 +83,7 @@ struct model {
   }
 };
 
-void draw_requests(sketch& g, random_bits& bits) {
+void draw_requests(sketch& g, bit_engine& bits) {
   for (int i = 0; i < g.count; ++i) {
     step& s = g.steps[i];
     if (s.is_source() || s.is_view()) continue;
@@ -94,7 +96,7 @@ std::vector<place> const one_place_each = {single(cpu(0)), single(gpu(0)), singl
 }  // namespace
 
 TEST_CASE("min_copies places trees as cheaply as the best of all placements") {
-  random_bits bits(11);
+  bit_engine bits(11);
   int moved = 0;
   for (int n = 0; n < 3000; ++n) {
     sketch g;
@@ -129,7 +131,7 @@ TEST_CASE("min_copies places trees as cheaply as the best of all placements") {
 }
 
 TEST_CASE("min_copies places what is shared first, each time as cheaply as what stands allows") {
-  random_bits bits(12);
+  bit_engine bits(12);
   int shared = 0;
   for (int n = 0; n < 3000; ++n) {
     sketch g;
@@ -154,7 +156,7 @@ TEST_CASE("min_copies places what is shared first, each time as cheaply as what 
 }
 
 TEST_CASE("while an extent is open min_copies counts copies") {
-  random_bits bits(13);
+  bit_engine bits(13);
   for (int n = 0; n < 500; ++n) {
     sketch g;
     std::vector<short> all;
@@ -205,7 +207,7 @@ TEST_CASE("min_copies knows every device that a plan names") {
 
 TEST_CASE("prefer_gpu: a request, home, most operands, GPU:0, in this order; without kernel the "
           "other side") {
-  random_bits bits(14);
+  bit_engine bits(14);
   int seen[16]{};
   for (int n = 0; n < 3000; ++n) {
     sketch g;
@@ -265,7 +267,7 @@ TEST_CASE("prefer_gpu: a request, home, most operands, GPU:0, in this order; wit
 }
 
 TEST_CASE("follow_data: a step runs where its first operand lies") {
-  random_bits bits(15);
+  bit_engine bits(15);
   for (int n = 0; n < 1000; ++n) {
     sketch g;
     draw(g, bits, one_place_each, 5 + pick(bits, 12));
@@ -307,3 +309,5 @@ TEST_CASE("strict refuses where the kernel is missing, soft goes to the other si
   none.ask(y);
   CHECK(none.finish() == plan_error::no_kernel);
 }
+
+}  // namespace place_test

@@ -8,6 +8,8 @@
 
 #include <locus/locus.hpp>
 
+namespace plan_test {
+
 using namespace locus;
 
 namespace {
@@ -158,3 +160,5 @@ TEST_CASE("explain and why write into any stream what the constants say") {
         std::string::npos);
   CHECK(written([&](auto& out) { why(out, step, "matmul"); }).find("at home") != std::string::npos);
 }
+
+}  // namespace plan_test

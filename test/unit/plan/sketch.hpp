@@ -17,7 +17,7 @@
 namespace plans {
 
 using namespace locus;
-using random_bits = std::mt19937;
+using bit_engine = std::mt19937;
 
 class sketch {
  public:
@@ -111,11 +111,11 @@ class sketch {
   plan_view seen{};
 };
 
-inline int pick(random_bits& bits, int n) { return static_cast<int>(bits() % unsigned(n)); }
-inline bool chance(random_bits& bits, int percent) { return pick(bits, 100) < percent; }
+inline int pick(bit_engine& bits, int n) { return static_cast<int>(bits() % unsigned(n)); }
+inline bool chance(bit_engine& bits, int percent) { return pick(bits, 100) < percent; }
 
 /// means: steps over leaves that lie on one of those places: maps, folds, products, views, two roots
-inline void draw(sketch& g, random_bits& bits, std::vector<place> const& places, int size) {
+inline void draw(sketch& g, bit_engine& bits, std::vector<place> const& places, int size) {
   shape const shapes[] = {{},          {1, {4}},    {2, {4, 4}}, {2, {4, 4}},
                           {2, {8, 4}}, {2, {4, 1}}, {1, {1}}};
   auto any = [&] { return static_cast<short>(pick(bits, g.count)); };

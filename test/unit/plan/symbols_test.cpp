@@ -8,6 +8,8 @@
 
 #include "unit/plan/sketch.hpp"
 
+namespace symbols_test {
+
 using namespace plans;
 
 namespace {
@@ -28,7 +30,7 @@ call_facts const twice = [] {
 struct open_sketch : sketch {
   range ranges[max_steps][max_rank];
 
-  shape any_shape(random_bits& bits) {
+  shape any_shape(bit_engine& bits) {
     std::int64_t const some[] = {dyn, dyn, dyn, 1, 2, 5};
     shape s{pick(bits, 4), {}};
     for (int a = 0; a < s.rank; ++a) s.extent[a] = some[pick(bits, 6)];
@@ -39,7 +41,7 @@ struct open_sketch : sketch {
     s.kind = kind, s.extents = of;
     return add(s, {from});
   }
-  void slice(short from, random_bits& bits) {
+  void slice(short from, bit_engine& bits) {
     step s;
     s.kind = step_kind::slice, s.extents = steps[from].extents;
     s.axes = static_cast<axis_set>(pick(bits, 1 << s.extents.rank));
@@ -55,7 +57,7 @@ struct open_sketch : sketch {
     s.extents = joined(steps[a].extents, steps[b].extents, axis);
     if (fits(s.extents)) add(s, {a, b});
   }
-  void draw_step(random_bits& bits) {
+  void draw_step(bit_engine& bits) {
     auto any = [&] { return static_cast<short>(pick(bits, count)); };
     short const a = any();
     shape const& of = steps[a].extents;
@@ -83,7 +85,7 @@ struct open_sketch : sketch {
     }
   }
   /// means: the extents of a run whose leaves have these; false where it would be refused
-  bool bind(random_bits& bits, shape* of) {
+  bool bind(bit_engine& bits, shape* of) {
     std::int64_t const lengths[] = {0, 1, 2, 5}, n = lengths[pick(bits, 4)];
     auto bound = [&](std::int64_t extent) {
       if (extent != dyn) return extent;
@@ -104,7 +106,7 @@ struct open_sketch : sketch {
 }  // namespace
 
 TEST_CASE("what is certain of open extents holds in every binding that infers") {
-  random_bits bits(41);
+  bit_engine bits(41);
   int bindings = 0, certain = 0, related = 0, apart = 0, stretched = 0,
       kinds[int(step_kind::call) + 1]{};
   for (int n = 0; n < 20'000; ++n) {
@@ -177,3 +179,5 @@ TEST_CASE("extents that a run compares anyway are certain: those that products a
   CHECK(known.certain(product, by_row));
   CHECK_FALSE(known.certain(product, a));
 }
+
+}  // namespace symbols_test

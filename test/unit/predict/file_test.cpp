@@ -14,6 +14,8 @@
 #include "../../message_of.hpp"
 #include "../locale_with_comma.hpp"
 
+namespace file_test {
+
 using namespace locus;
 
 namespace {
@@ -201,3 +203,5 @@ TEST_CASE("the picture of a prediction") {
   explain_svg(again, predict(s, machines::hgx_h100{.nodes = 4}));
   CHECK(again.str() == text);
 }
+
+}  // namespace file_test

@@ -11,6 +11,8 @@
 #include <locus/tensor/ranks.hpp>
 #include <locus/testing/ranks.hpp>
 
+namespace host_test {
+
 using namespace locus;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("a step on two ranks takes what is predicted") {
   }
   CHECK(best < 0.25);  // of the quietest round: others share this machine
 }
+
+}  // namespace host_test

@@ -8,6 +8,8 @@
 
 #include "../../message_of.hpp"
 
+namespace law_test {
+
 using namespace locus;
 
 namespace {
@@ -396,3 +398,5 @@ TEST_CASE("rows and replicas that do not fit are refused") {
   CHECK(predict(alone, m).point_count == 1);
   CHECK_THROWS_AS(static_cast<void>(predict(alone, m).at(2)), configuration_error);
 }
+
+}  // namespace law_test

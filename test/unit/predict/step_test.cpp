@@ -7,6 +7,8 @@
 #include <locus/predict.hpp>
 #include <locus/testing/count.hpp>
 
+namespace step_test {
+
 using namespace locus;
 
 namespace {
@@ -167,3 +169,5 @@ TEST_CASE("rows of neighbours are an exchange, and a kernel in three parts hides
   CHECK(look(default_policy{}) == 1);
   CHECK(look(overlapped<>{}) == 3);
 }
+
+}  // namespace step_test

@@ -13,6 +13,8 @@
 
 #include "../../../examples/heat_conduction.hpp"
 
+namespace conduction_test {
+
 using namespace locus;
 using heat::method, heat::settings, heat::ending;
 
@@ -114,3 +116,5 @@ TEST_CASE("a method that may not iterate long enough says so") {
     CHECK(end.error > s.tolerance);
   }
 }
+
+}  // namespace conduction_test

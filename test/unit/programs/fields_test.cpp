@@ -6,6 +6,8 @@
 #include <locus/algorithms/segment_sum.hpp>
 #include <locus/algorithms/take.hpp>
 
+namespace fields_test {
+
 using namespace locus;
 using namespace programs;
 
@@ -191,3 +193,5 @@ TEST_CASE("conjugate gradients without a matrix: three launches a step") { on_ki
 TEST_CASE("conjugate gradients with a sparse matrix of take and segment_sum") {
   on_kinds(sparse_gradients{});
 }
+
+}  // namespace fields_test

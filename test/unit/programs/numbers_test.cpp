@@ -16,6 +16,8 @@
 #include <locus/ops/grids.hpp>
 #include <locus/ops/vectors.hpp>
 
+namespace numbers_test {
+
 using namespace locus;
 using namespace programs;
 
@@ -119,3 +121,5 @@ TEST_CASE("power iteration: a product of matrix and vector and a quotient by a n
   on_kinds(power{});
 }
 TEST_CASE("a Cholesky factor, and equations solved with it and without") { on_kinds(factor{}); }
+
+}  // namespace numbers_test

@@ -9,6 +9,8 @@
 #include <locus/algorithms/histogram.hpp>
 #include <locus/algorithms/segment_sum.hpp>
 
+namespace points_test {
+
 using namespace locus;
 using namespace programs;
 
@@ -141,3 +143,5 @@ TEST_CASE("prices of options: one launch for calls and puts") {
   options<double>{1e-14}(programs::open<CpuDevice>{});
 }
 TEST_CASE("k-means by argmin, segment_sum and bincount") { on_kinds(clusters{}); }
+
+}  // namespace points_test

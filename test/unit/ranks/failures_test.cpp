@@ -11,6 +11,8 @@
 
 #include "on_ranks.hpp"
 
+namespace failures_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -283,3 +285,5 @@ TEST_CASE("on_ranks refuses a process whose devices are in use; a process is in 
   CHECK(ends[0].error == "");
   CHECK(ends[0].numbers == doubles{1, 1});
 }
+
+}  // namespace failures_test

@@ -9,6 +9,8 @@
 
 #include "on_ranks.hpp"
 
+namespace files_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("a file that one rank cannot read: all ranks end with an error, in ste
     CHECK(e.numbers == doubles{1, 3});
   }
 }
+
+}  // namespace files_test

@@ -11,6 +11,8 @@
 #include "../../rank_programs.hpp"
 #include "on_ranks.hpp"
 
+namespace gpu_messages_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("a value that is dense on one GPU is not staged in host memory") {
     CHECK(doubles(d.begin() + 10, d.end()) == doubles(s.begin() + 10, s.end()));
   }
 }
+
+}  // namespace gpu_messages_test

@@ -7,6 +7,8 @@
 
 #include "on_ranks.hpp"
 
+namespace halos_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE("rows between ranks are sent once until a rank writes the tensor") {
     CHECK(e.numbers == ends[0].numbers);
   }
 }
+
+}  // namespace halos_test

@@ -14,6 +14,8 @@
 #include "../../rank_programs.hpp"
 #include "on_ranks.hpp"
 
+namespace nccl_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -463,3 +465,5 @@ TEST_CASE("ranks that NCCL cannot join are named, with the remedy") {
       "one rank on each host, or give each rank its own GPUs: examples/tools/ranks.sh "
       "--gpus-per-rank 1");
 }
+
+}  // namespace nccl_test

@@ -22,6 +22,8 @@
 
 #include "on_ranks.hpp"
 
+namespace overlap_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -309,3 +311,5 @@ TEST_CASE("small sums of several replicas of a rank travel as one array, of each
       }
     }
 }
+
+}  // namespace overlap_test

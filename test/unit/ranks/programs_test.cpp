@@ -5,6 +5,8 @@
 #include "../../../examples/heat_conduction.hpp"
 #include "on_ranks.hpp"
 
+namespace programs_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("CG, Chebyshev, PPCG and Jacobi over ranks have the bits of one proces
       CHECK(e.numbers == one[0].numbers);
     }
 }
+
+}  // namespace programs_test

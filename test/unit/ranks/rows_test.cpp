@@ -10,6 +10,8 @@
 
 #include "on_ranks.hpp"
 
+namespace rows_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -120,3 +122,5 @@ TEST_CASE("a shard is every n-th element of a pass") {
   CHECK_THROWS_WITH(all.shard(3, 3), doctest::Contains("write 0 to the number of parts less 1"));
   CHECK_THROWS_WITH(all.shard(0, 0), doctest::Contains("the number of parts"));
 }
+
+}  // namespace rows_test

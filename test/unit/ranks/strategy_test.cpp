@@ -17,6 +17,8 @@
 
 #include "on_ranks.hpp"
 
+namespace strategy_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -355,3 +357,5 @@ TEST_CASE("a replica of another rank throws, or makes other calls: no rank waits
     CHECK(has(said(ends, 0), "bring it over with to<...>(x)"));
   }
 }
+
+}  // namespace strategy_test

@@ -11,6 +11,8 @@
 
 #include "on_ranks.hpp"
 
+namespace training_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -330,3 +332,5 @@ TEST_CASE("a batch with fewer rows than replicas of all ranks is refused") {
     CHECK(e.error.find("4") != std::string::npos);
   }
 }
+
+}  // namespace training_test

@@ -17,6 +17,8 @@
 
 #include "on_ranks.hpp"
 
+namespace transfers_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -363,3 +365,5 @@ TEST_CASE("rank 0 writes a tensor; rows and from_rows are those of a rank; rank 
   CHECK(ends[0].numbers[1] == 6);
   CHECK(ends[0].numbers[4] == 1);
 }
+
+}  // namespace transfers_test

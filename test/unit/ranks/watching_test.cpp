@@ -10,6 +10,8 @@
 
 #include "on_ranks.hpp"
 
+namespace watching_test {
+
 using namespace rank_tests;
 
 namespace {
@@ -77,3 +79,5 @@ TEST_CASE("lines on stderr begin with the number of the rank") {
   for (testing::rank_end const& e : ends) CHECK(e.error == "");
   for (std::string const r : {"0", "1"}) CHECK(has(text_of(folder + "/" + r), "[" + r + "] "));
 }
+
+}  // namespace watching_test

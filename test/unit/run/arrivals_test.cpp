@@ -12,6 +12,8 @@
 #include <locus/testing/nccl_recorder.hpp>
 #include <locus/testing/simulated_stream.hpp>
 
+namespace arrivals_test {
+
 using namespace locus;
 
 namespace {
@@ -160,3 +162,5 @@ TEST_CASE("a stream of the user's comes behind sums over cards") {
     use_stream<GpuDevice<1>>(own_stream);
   }
 }
+
+}  // namespace arrivals_test

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+namespace copies_test {
+
 using namespace locus;
 using Matrix = Dextents<2>;
 
@@ -198,3 +200,5 @@ TEST_CASE("a value that a copy between two sides of the host leaves where it is 
     CHECK(c(1) == 64);
   });
 }
+
+}  // namespace copies_test

@@ -12,6 +12,8 @@
 
 #include <throws_for_one.hpp>
 
+namespace copy_cache_test {
+
 using namespace locus;
 
 namespace {
@@ -216,3 +218,5 @@ TEST_CASE("the log and several replicas") {
     CHECK((log.find("(skipped: reused: kept from a copy before)") != log.npos) == where.has_gpu());
   });
 }
+
+}  // namespace copy_cache_test

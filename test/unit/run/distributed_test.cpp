@@ -7,6 +7,8 @@
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
+namespace distributed_test {
+
 using namespace locus;
 using oracle::array, oracle::difference, oracle::each_index;
 
@@ -142,3 +144,5 @@ TEST_CASE("pieces meet copies, numbers of one device and generators") {
     }
   });
 }
+
+}  // namespace distributed_test

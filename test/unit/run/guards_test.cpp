@@ -10,6 +10,8 @@
 #include <cmath>
 #include <string>
 
+namespace guards_test {
+
 using namespace locus;
 
 namespace {
@@ -221,3 +223,5 @@ TEST_CASE("pieces on GPUs: both plans sum the same values over replicas, and mov
     });
   }
 }
+
+}  // namespace guards_test

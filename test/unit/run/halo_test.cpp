@@ -13,6 +13,8 @@
 #include <throws_for_one.hpp>
 #include <worst_of.hpp>
 
+namespace halo_test {
+
 using namespace locus;
 
 namespace {
@@ -645,3 +647,5 @@ TEST_CASE("a shift by more rows than there are names itself on one device, and w
   check_refusal<3, beyond::wrap>(2, nothing_thrown);
   check_refusal<0, beyond::keep>(0, nothing_thrown);
 }
+
+}  // namespace halo_test

@@ -14,6 +14,8 @@
 #include <locus/tensor/relabel.hpp>
 #include <locus/testing/simulated_stream.hpp>
 
+namespace kept_writers_test {
+
 using namespace locus;
 
 namespace {
@@ -242,3 +244,5 @@ TEST_CASE("variables: what is read of them is what was assigned") {
     }
   });
 }
+
+}  // namespace kept_writers_test

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 
+namespace open_extents_test {
+
 using namespace locus;
 
 namespace {
@@ -239,3 +241,5 @@ TEST_CASE("kernels of open extents, with guesses and without") {
     });
   });
 }
+
+}  // namespace open_extents_test

@@ -13,6 +13,8 @@
 #include <locus/data/batches.hpp>
 #include <message_of.hpp>
 
+namespace open_plan_test {
+
 using namespace locus;
 using oracle::array, oracle::difference, oracle::each_index;
 
@@ -347,3 +349,5 @@ TEST_CASE("batches are cut over all GPUs, and a device list has at most eight") 
     CHECK(rows == 5);
   }
 }
+
+}  // namespace open_plan_test

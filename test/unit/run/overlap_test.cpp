@@ -7,6 +7,8 @@
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
+namespace overlap_test {
+
 using namespace locus;
 using oracle::array;
 
@@ -341,3 +343,5 @@ TEST_CASE("overlapping operands and destinations on a GPU") {
     statements(b, 40);
   });
 }
+
+}  // namespace overlap_test

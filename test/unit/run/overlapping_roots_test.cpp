@@ -12,6 +12,8 @@
 
 #include "message_of.hpp"
 
+namespace overlapping_roots_test {
+
 using namespace locus;
 
 namespace {
@@ -172,3 +174,5 @@ TEST_CASE("common bytes are found exactly") {
   CHECK(common > 1000);
   CHECK(apart_between > 300);
 }
+
+}  // namespace overlapping_roots_test

@@ -7,6 +7,8 @@
 #include <on_backends.hpp>
 #include <oracle.hpp>
 
+namespace panels_test {
+
 using namespace locus;
 using oracle::array;
 
@@ -176,3 +178,5 @@ TEST_CASE("a product of one row that stretches over the others") {
       c.extents, [](double s, float t) { return s * static_cast<double>(t); }, product(a, b), c);
   CHECK(oracle::difference(to, want, 1e-5, 1e-4) == "");
 }
+
+}  // namespace panels_test

@@ -5,6 +5,8 @@
 #endif
 #include <on_backends.hpp>
 
+namespace peak_test {
+
 using namespace locus;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_CASE("what a run holds at its most is what its plan says") {
     peaks_as_planned("a softmax over the cut", plan(into(w, sum<0>(exp(x - max<0>(x))))));
   }
 }
+
+}  // namespace peak_test

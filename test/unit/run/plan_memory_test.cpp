@@ -19,6 +19,8 @@
 
 #include "child.hpp"
 
+namespace plan_memory_test {
+
 using namespace locus;
 
 namespace {
@@ -204,3 +206,5 @@ TEST_CASE("a steady statement on one thread of the host makes no system call") {
   CHECK((badly.signal == SIGKILL || badly.says("no seccomp here")));
   CHECK_FALSE(badly.says("no system call"));
 }
+
+}  // namespace plan_memory_test

@@ -13,6 +13,8 @@
 #include <locus/complex.hpp>
 #include <locus/nn/layers/activate.hpp>
 
+namespace product_row_test {
+
 using namespace locus;
 
 namespace {
@@ -262,3 +264,5 @@ TEST_CASE("pieces of a batch: each GPU adds the row, or its part of it") {
     CHECK(apart(z, wanted) < 1e-6);
   });
 }
+
+}  // namespace product_row_test

@@ -12,6 +12,8 @@
 #include <oracle.hpp>
 #include <worst_of.hpp>
 
+namespace region_test {
+
 using namespace locus;
 
 namespace {
@@ -230,3 +232,5 @@ TEST_CASE("folds of one value share a kernel, also where its extents are open") 
   auto const apart = plan(into(s, sum(x)), into(q, sum(y)));  // of one length, if the run finds so
   static_assert(apart.launches() == 1 && apart.guards() == 1 && apart.launches_otherwise() == 2);
 }
+
+}  // namespace region_test

@@ -11,6 +11,8 @@
 
 #include "child.hpp"
 
+namespace report_test {
+
 using namespace locus;
 
 namespace {
@@ -117,3 +119,5 @@ TEST_CASE("the report is written however the program ends, to a file on request"
                   "that is there\n"));
   CHECK(lost.count("\nplan ") == 4);  // then to stderr
 }
+
+}  // namespace report_test

@@ -15,6 +15,8 @@
 #include "on_backends.hpp"
 #include <message_of.hpp>
 
+namespace requests_test {
+
 using namespace locus;
 
 namespace {
@@ -220,3 +222,5 @@ TEST_CASE(
   CHECK(has(message_of<unknown_device>([] { with_device("/cpu:5", [](auto) {}); }),
             "there is no /CPU:5"));
 }
+
+}  // namespace requests_test

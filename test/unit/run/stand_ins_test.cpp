@@ -10,6 +10,8 @@
 #include "on_backends.hpp"
 #include <message_of.hpp>
 
+namespace stand_ins_test {
+
 using namespace locus;
 
 namespace {
@@ -136,3 +138,5 @@ TEST_CASE("replicas over one card by several names: temporaries, sums and copies
     body();
   }
 }
+
+}  // namespace stand_ins_test

@@ -8,6 +8,8 @@
 #include <message_of.hpp>
 #include <random>
 
+namespace statement_of_parts_test {
+
 using namespace locus;
 
 namespace parts {
@@ -123,3 +125,5 @@ TEST_CASE("ranges and extents that do not fit are refused, and nothing is writte
   CHECK_FALSE(message_of<shape_error>([&] { slice(y, {0, 3}) = slice(x, {0, 5}) * 1.; }).empty());
   for (int i = 0; i < 8; ++i) CHECK(y(i) == i);
 }
+
+}  // namespace statement_of_parts_test

@@ -20,6 +20,8 @@
 
 #include "child.hpp"
 
+namespace trace_test {
+
 using namespace locus;
 
 namespace {
@@ -405,3 +407,5 @@ TEST_CASE("malformed variables are errors that name variable, value and remedy")
               "locus: LOCUS_NVTX is \"yes\"; write a number from 0 to 1") == 1);
   CHECK(count(refused("LOCUS_NVTX=1"), "locus: LOCUS") == 0);
 }
+
+}  // namespace trace_test

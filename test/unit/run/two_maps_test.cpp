@@ -10,6 +10,8 @@
 
 #include <locus/algorithms/shift.hpp>
 
+namespace two_maps_test {
+
 using namespace locus;
 
 namespace {
@@ -238,3 +240,5 @@ TEST_CASE("parts of one buffer: right sides are read before left sides are writt
     if (m.has_gpu()) CHECK(check_parts<G0>(bits, 400) > 80);
   });
 }
+
+}  // namespace two_maps_test

@@ -11,6 +11,8 @@
 
 #include "random_sparse.hpp"
 
+namespace csr_test {
+
 using namespace locus;
 using namespace sparse_lists;
 
@@ -235,3 +237,5 @@ TEST_CASE("values of another length than the pattern are refused where the matri
     CHECK(values_of(transpose(b).values()) == plain{3, 1, 2});
   }
 }
+
+}  // namespace csr_test

@@ -6,6 +6,8 @@
 
 #include "random_sparse.hpp"
 
+namespace derivatives_test {
+
 using namespace locus;
 using namespace sparse_lists;
 
@@ -38,3 +40,5 @@ TEST_CASE("derivatives of derivatives, and of the dense matrix") {
   check(dense, v, nv);
   check(sum(square(grad(dense, nv))), v, nv);
 }
+
+}  // namespace derivatives_test

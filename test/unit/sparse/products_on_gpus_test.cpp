@@ -10,6 +10,8 @@
 
 #include "sparse_products.hpp"
 
+namespace products_on_gpus_test {
+
 using namespace locus;
 using namespace sparse_lists;
 
@@ -75,3 +77,5 @@ TEST_CASE("columns of the dense matrix in pieces stay where they are") {
     CHECK(values_of(matmul(both, whole)) == want);
   });
 }
+
+}  // namespace products_on_gpus_test

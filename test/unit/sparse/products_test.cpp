@@ -13,6 +13,8 @@
 
 #include "sparse_products.hpp"
 
+namespace products_test {
+
 using namespace locus;
 using namespace sparse_lists;
 
@@ -117,3 +119,5 @@ TEST_CASE("operands that do not fit are named when they are bound") {
           (void)eval(matmul(with_values(a, v), y));
         }).find("locus: the shapes of the operands of 'sparse.matmul' (step 4) do not fit") == 0);
 }
+
+}  // namespace products_test

@@ -9,6 +9,8 @@
 #include <locus/testing/simulated_gpus.hpp>
 #include <message_of.hpp>
 
+namespace parallel_test {
+
 using namespace locus;
 
 namespace {
@@ -140,3 +142,5 @@ TEST_CASE("towers are averaged on the CPU, and weights are followed by their mov
           nn::AverageOfWeights<float, Replicas>(1.5);
         }).find("from 0 to 1") != std::string::npos);
 }
+
+}  // namespace parallel_test

@@ -10,6 +10,8 @@
 #include <locus/tensor/rows_over.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+namespace replica_gradients_test {
+
 using namespace locus;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("gradients pass through the rows of all replicas") {
   Tensor<double, Extents<3>> const want(grad(6. * sum(h * h * factors), w));
   for (std::int64_t i = 0; i < 3; ++i) CHECK(std::fabs(is.data()[i] - want.data()[i]) <= 1e-12);
 }
+
+}  // namespace replica_gradients_test

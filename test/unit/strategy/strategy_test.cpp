@@ -13,6 +13,8 @@
 #include <locus/testing/simulated_gpus.hpp>
 #include <message_of.hpp>
 
+namespace strategy_test {
+
 using namespace locus;
 
 namespace {
@@ -639,3 +641,5 @@ TEST_CASE("variables combine what replicas write, or what they have written") {
   CHECK(v.local_results()[0](0) == 3.5);
   CHECK(v.local_results()[1](0) == 3.5);
 }
+
+}  // namespace strategy_test

@@ -13,6 +13,8 @@
 #include <locus/tensor/any_tensor.hpp>
 #include <message_of.hpp>
 
+namespace any_tensor_test {
+
 using namespace locus;
 
 namespace {
@@ -195,3 +197,5 @@ TEST_CASE("a file that cannot be written leaves the one before, and nothing besi
   CHECK(std::system(command.c_str()) == 0);
   CHECK(std::system(("rm -r " + folder).c_str()) == 0);
 }
+
+}  // namespace any_tensor_test

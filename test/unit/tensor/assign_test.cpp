@@ -9,6 +9,8 @@
 
 #include <utility>
 
+namespace assign_test {
+
 using namespace locus;
 using oracle::array, oracle::difference;
 
@@ -508,3 +510,5 @@ TEST_CASE("views wrap memory of the program's own in any layout") {
     CHECK(fetch(sum(t)) == 276.f - (7 + 8 + 9 + 10 + 13 + 14 + 15 + 16));
   });
 }
+
+}  // namespace assign_test

@@ -12,6 +12,8 @@
 #include "message_of.hpp"
 #include "unit/algorithms/rows.hpp"
 
+namespace column_major_test {
+
 using namespace locus;
 using rows::values_in;
 
@@ -166,3 +168,5 @@ TEST_CASE("columns: what does not fit is an error, and nothing is lost") {
   x = z;
   CHECK(fetch(sum(x)) == 12.f);
 }
+
+}  // namespace column_major_test

@@ -10,6 +10,8 @@
 #include <locus/locus.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+namespace copies_test {
+
 using namespace locus;
 
 namespace {
@@ -60,3 +62,5 @@ TEST_CASE("copies that differ are noticed: the CUDA path") {
     compare_copies();
   }
 }
+
+}  // namespace copies_test

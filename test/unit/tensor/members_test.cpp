@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+namespace members_test {
+
 using namespace locus;
 
 namespace {
@@ -226,3 +228,5 @@ TEST_CASE("synchronize waits until all devices have finished their work") {
     CHECK(counted::elements == 128);
   });
 }
+
+}  // namespace members_test

@@ -6,6 +6,8 @@
 #include <locus/tensor/on_device_of.hpp>
 #include <locus/testing/simulated_gpus.hpp>
 
+namespace on_device_of_test {
+
 using namespace locus;
 
 TEST_CASE("an expression runs beside a tensor or beside another expression") {
@@ -23,3 +25,5 @@ TEST_CASE("an expression runs beside a tensor or beside another expression") {
   auto const open = to<GpuDevice<dyn>>(y, 2);
   CHECK(eval(on_device_of(open)(open + 1.f)).device() == gpu(2));
 }
+
+}  // namespace on_device_of_test

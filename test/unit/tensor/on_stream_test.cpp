@@ -14,6 +14,8 @@
 #include <locus/testing/simulated_gpus.hpp>
 #include <locus/testing/simulated_stream.hpp>
 
+namespace on_stream_test {
+
 using namespace locus;
 using runtime::planted;
 using testing::simulated_stream;
@@ -306,3 +308,5 @@ TEST_CASE(
     CHECK(b(3) == 5);
   }
 }
+
+}  // namespace on_stream_test

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <sstream>
 
+namespace print_test {
+
 using namespace locus;
 
 namespace {
@@ -78,3 +80,5 @@ TEST_CASE("what lies on GPUs or is not computed yet prints like what lies here")
           "[[1. 4.]\n [2. 5.]\n [3. 6.]]|21.0|[[False False False]\n [ True  True  True]]");
   });
 }
+
+}  // namespace print_test

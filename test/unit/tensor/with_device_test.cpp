@@ -8,6 +8,8 @@
 #include <message_of.hpp>
 #include <set>
 
+namespace with_device_test {
+
 using namespace locus;
 
 namespace {
@@ -106,3 +108,5 @@ TEST_CASE("strict placement refuses a GPU that is not there") {
   }
   config::set_soft_device_placement(true);
 }
+
+}  // namespace with_device_test

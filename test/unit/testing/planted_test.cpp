@@ -16,6 +16,8 @@
 #include "child.hpp"
 #include "sanitizers.hpp"
 
+namespace planted_test {
+
 using namespace locus;
 
 namespace {
@@ -286,3 +288,5 @@ TEST_CASE("an early free of CUDA's memory is found") {
               {"locus: a free gives memory back that step ",
                "on /GPU:", "has not written yet; free it in the order of its queue"});
 }
+
+}  // namespace planted_test

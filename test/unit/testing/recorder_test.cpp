@@ -14,6 +14,8 @@
 
 #include "stories.hpp"
 
+namespace recorder_test {
+
 using namespace locus;
 
 namespace {
@@ -342,3 +344,5 @@ TEST_CASE("memory beyond a card: device, requested, in use, limit, and nothing i
   CHECK(gpus.open_bytes() == 65536);  // one region: the limit is less than 2 MiB
   CHECK(config::get_memory_info<G0>().current == 40192);
 }
+
+}  // namespace recorder_test
