@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include <locus/tensor/any_tensor.hpp>
 #include <locus/testing/count.hpp>
 #include <locus/testing/ranks.hpp>
 
