@@ -76,10 +76,12 @@ if command -v nvcc >/dev/null; then
   SUITES='ptx numpy' TARGETS='card_programs numpy_programs' tree cards -Dlong_tests=true
   once 'algorithms of 10^6 rows beside NumPy, cards' env LD_LIBRARY_PATH="$out/cards/test/ptx" PTX_CARDS=1 LOCUS_CUDNN=off \
     PTX_DROPS=DeviceSegmentedSortKernel "$python" test/numpy/check.py "$out/cards/test/numpy/numpy_cards" cards 1000000
+  once 'misuse under nvcc' python3 test/tools/compile_fail.py --jobs "$JOBS" test/fail/*.cpp -- \
+    nvcc -std=c++20 -Iinclude -arch=sm_90 -DLOCUS_GPU_ENGINE=own
   once 'mutants of the GPU side' python3 test/ptx/mutants.py "$out/cards"
   once 'kernels of CUB in steps of training' python3 test/ptx/shares.py "$out/cards/test/ptx"
 else
-  add 'device code' 0 0 4
+  add 'device code' 0 0 5
 fi
 headers=$(sed -n "s/^  '\(locus\/.*\.hpp\)',/\1/p" include/meson.build)
 for compiler in g++ clang++-14 clang++-19; do
