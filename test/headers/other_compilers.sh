@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Compilers that this system does not have have nothing to say about the headers either: those of newer Debians, each in a
-# folder that debootstrap fills. Needs root, debootstrap and a mirror; 77 without them.
-#     sh test/headers/other_compilers.sh FOLDER ALL_HEADERS      a unit that includes every header
+# The compilers of newer Debians compile the headers without a word. debootstrap fills a folder for each Debian: this takes
+# root and a mirror, and without them the exit status is 77.
+#     sh test/headers/other_compilers.sh FOLDER ALL_HEADERS      ALL_HEADERS: a unit that includes every header
 set -u
 cd "$(dirname "$0")/../.."
 folder=$1 unit=$2 mirror=${MIRROR:-http://deb.debian.org/debian}

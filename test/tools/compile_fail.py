@@ -134,7 +134,8 @@ class Compiler:
                     done = self.device_code([unit])
             else:
                 without_limit = '-ferror-limit=0' if self.kind == 'clang' else '-fmax-errors=0'
-                done = subprocess.run([*self.command, *self.precompiled, without_limit, f'-I{files[0].path.parent}', unit],
+                beside = f'-I{files[0].path.parent}'  # files of misuse include some by a path from their folder
+                done = subprocess.run([*self.command, *self.precompiled, without_limit, beside, unit],
                                       capture_output=True, text=True)
         said = done.stdout + done.stderr
         if done.returncode and not re.search(r' detected in the compilation of |\bmistake_\d', said):

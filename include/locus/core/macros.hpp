@@ -222,7 +222,7 @@
 //                       shared libraries and any -fvisibility (decisions/09-units-and-modes.md)
 #define LOCUS_SHARED_STATE [[gnu::visibility("default")]]
 
-// One builtin for vectors of every length: later versions of clang have no longer those of x86.
+// One builtin for vectors of every length, for clang 23 lacks those of x86.
 #if !defined(__CUDACC__) && __has_builtin(__builtin_elementwise_fma) && \
     __has_builtin(__builtin_elementwise_sqrt)
 #define LOCUS_ELEMENTWISE_BUILTINS 1

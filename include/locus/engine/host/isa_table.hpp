@@ -34,10 +34,15 @@ inline namespace LOCUS_MODE {
 
 // c + a * b, rounded once where the instruction set has a fused instruction; other vectors are left
 // to the compiler. nvcc's front end has none of these builtins.
+#if LOCUS_ELEMENTWISE_BUILTINS
+#define LOCUS_FUSED_OF_X86(expression) __builtin_elementwise_fma(a, b, c)
+#else
+#define LOCUS_FUSED_OF_X86(expression) expression
+#endif
 #define LOCUS_FUSED(target, type, lanes, expression)                                           \
   target [[gnu::always_inline]] static simd::vector<type, lanes> fused(                        \
       simd::vector<type, lanes> a, simd::vector<type, lanes> b, simd::vector<type, lanes> c) { \
-    return expression;                                                                         \
+    return LOCUS_FUSED_OF_X86(expression);                                                     \
   }
 #define LOCUS_FUSED_REST(target)                                \
   template <class V>                                            \
@@ -49,10 +54,7 @@ inline namespace LOCUS_MODE {
 struct isa_avx512 {
   static constexpr int bytes = 64, registers = 32;
   LOCUS_FUSED_REST(LOCUS_FOR_AVX512)
-#if LOCUS_ELEMENTWISE_BUILTINS
-  LOCUS_FUSED(LOCUS_FOR_AVX512, float, 16, __builtin_elementwise_fma(a, b, c))
-  LOCUS_FUSED(LOCUS_FOR_AVX512, double, 8, __builtin_elementwise_fma(a, b, c))
-#elif !defined(__CUDACC__)
+#if !defined(__CUDACC__)
 #if defined(__clang__)
   static constexpr unsigned short all16 = 0xffff;
   static constexpr unsigned char all8 = 0xff;
@@ -67,10 +69,7 @@ struct isa_avx512 {
 struct isa_avx2 {
   static constexpr int bytes = 32, registers = 16;
   LOCUS_FUSED_REST(LOCUS_FOR_AVX2)
-#if LOCUS_ELEMENTWISE_BUILTINS
-  LOCUS_FUSED(LOCUS_FOR_AVX2, float, 8, __builtin_elementwise_fma(a, b, c))
-  LOCUS_FUSED(LOCUS_FOR_AVX2, double, 4, __builtin_elementwise_fma(a, b, c))
-#elif !defined(__CUDACC__)
+#if !defined(__CUDACC__)
   LOCUS_FUSED(LOCUS_FOR_AVX2, float, 8, __builtin_ia32_vfmaddps256(a, b, c))
   LOCUS_FUSED(LOCUS_FOR_AVX2, double, 4, __builtin_ia32_vfmaddpd256(a, b, c))
 #endif
@@ -86,6 +85,7 @@ struct isa_any {
 };
 #endif
 #undef LOCUS_FUSED
+#undef LOCUS_FUSED_OF_X86
 #undef LOCUS_FUSED_REST
 
 /// means: run[k] is the kernel of tiles of rows[k] rows; rows falls, and the last is 1
