@@ -116,6 +116,8 @@ struct plan_view {
   constexpr array_view<edge> operands(step const& s) const {
     return {edges.first + s.first_edge, s.arity};
   }
+  /// means: operands(s)[k], which g++ 13 takes for a reference into a temporary
+  constexpr edge const& operand(step const& s, int k) const { return operands(s)[k]; }
 };
 
 /// The result of a pass: its error, and the step that has it.
@@ -169,8 +171,7 @@ constexpr bool call_is_cut(plan_view const& p, short i) {
 }
 /// means: the place of operand k of a call where the kernel reads the value
 constexpr place const& place_of_operand(plan_view const& p, step const& first, int k) {
-  auto const edges = p.operands(first);
-  edge const& e = edges[k];
+  edge const& e = p.operand(first, k);
   return e.arrives.is_nowhere() ? p.steps[e.from].where : e.arrives;
 }
 /// means: of an operation that states its cuts: that of its operands where its kernel reads them;

@@ -67,8 +67,7 @@ struct fuser {
   }
 
   constexpr place const& operand_place(step const& s) const {
-    auto const edges = p.operands(s);
-    edge const& e = edges[0];
+    edge const& e = p.operand(s, 0);
     return e.by >= 0 ? p.transfers[e.by].arrives : p.steps[e.from].where;
   }
   /// the step that has the extents of the region's elements

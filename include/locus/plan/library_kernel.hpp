@@ -47,8 +47,7 @@ class launch_operands {
     for (short i = 0; i <= root; ++i) {
       step const& s = p.steps[i];
       if (s.region != root || p.levels[i] != level::fold) continue;
-      auto const edges = p.operands(s);
-      edge const& folded = edges[0];
+      edge const& folded = p.operand(s, 0);
       if (folds_ == 0) space_ = folded.from, folded_ = place_of(folded), axes_ = s.axes;
       ++folds_;
       adds_floats_ = adds_floats_ || (s.combines == reduction::sum && is_float(s.type));

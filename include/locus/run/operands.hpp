@@ -111,8 +111,7 @@ constexpr region_facts facts_of_region(plan_view const& p, short root) {
   step const& fold = p.steps[f.folds[0]];
   f.axes = fold.axes, f.ranks = fold.combines == reduction::first_max;
   if (!f.chained || f.element_outputs == 0) {  // the last fold of a chain makes its rows
-    auto const edges = p.operands(p.steps[f.folds[f.fold_count - 1]]);
-    edge const& e = edges[0];
+    edge const& e = p.operand(p.steps[f.folds[f.fold_count - 1]], 0);
     f.space_step = e.from, f.space_place = place_of(e);
   }
   bool const has_rows = f.output_count > f.element_outputs;
