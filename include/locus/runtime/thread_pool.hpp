@@ -96,6 +96,7 @@ class thread_pool {
   /// One running loop. state: whether workers may join, whether its caller sleeps, how many joined
   struct alignas(64) slot {
     int owned = 0, state = 0;
+    int processor = 0;  // that of the caller
     parallel_job* job = nullptr;
   };
   /// The mailbox of a worker. word: 0: it polls, -1: it sleeps, else slot + 1 and part

@@ -341,6 +341,34 @@ TEST_CASE("what a thread must have to do depends on whether it sleeps, and on wh
   CHECK(woken);
 }
 
+TEST_CASE("a worker on the processor of its caller does not spin there: the machine is crowded" *
+          doctest::skip(under_thread_sanitizer)) {
+  if (runs_on_openmp()) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(std::size_t(sched_getcpu()), &one);
+  pid_t const child = fork();  // a process of its own, whose threads have one processor
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    sched_setaffinity(0, sizeof one, &one);
+    runtime::thread_pool& pool = runtime::thread_pool::instance();
+    for (int loop = 0; loop < 3; ++loop) {
+      std::atomic<int> came = 0;
+      parallel_for(2, 2, [&](int) {
+        for (++came; came < 2;) sched_yield();
+      });
+    }
+    bool woken = false;  // the train of short loops that wakes a worker where none is crowded
+    for (int i = 0; i < 100 && !woken; ++i)
+      woken = pool.worth(20000, 2, runtime::worth_waking) == 2;
+    _exit(woken);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 TEST_CASE("copies of any size on any number of threads are the bytes of their source") {
   std::vector<unsigned char> from(5 << 20), to(from.size() + 2);
   for (std::size_t i = 0; i < from.size(); ++i)

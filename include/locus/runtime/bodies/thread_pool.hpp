@@ -2,6 +2,7 @@
 // Bodies of the functions that runtime/thread_pool.hpp declares.
 #pragma once
 #include <dlfcn.h>         // dlsym
+#include <sched.h>         // sched_getcpu
 #include <sys/resource.h>  // getrusage
 
 #include <locus/core/clock.hpp>           // read_clock
@@ -66,7 +67,7 @@ LOCUS_FUNCTION bool thread_pool::run(parallel_job& job) {
   if (mine < 0) return false;
   slot& s = slots_[mine];
   start(job.team - 1);
-  s.job = &job;
+  s.job = &job, s.processor = sched_getcpu();
   __atomic_store_n(&s.state, open, __ATOMIC_RELEASE);
   int const all = __atomic_load_n(&workers_, __ATOMIC_ACQUIRE);
   for (int w = 1, called = 0; w <= all && called < job.team - 1; ++w)
@@ -179,6 +180,8 @@ LOCUS_FUNCTION void thread_pool::serve(desk& d) {
     slot& s = slots_[mine];
     bool const came = join(s);
     if (came) {
+      // the system found no other processor: this worker runs, and would poll, in place of its caller
+      if (s.processor == sched_getcpu()) note_crowd(read_clock()), d.patience = 0;
       loop_of_thread = mine;
       s.job->work((task >> 8) % s.job->team);
       loop_of_thread = -1;
