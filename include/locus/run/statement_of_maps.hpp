@@ -55,13 +55,13 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
       blocks[leaves] = t.block.get();
       auto const stage = bind(e, blocks);
       using Stage = std::remove_const_t<decltype(stage)>;
-      host::map_context<Stage, pack<>> const context{stage, no_folds};
+      host::map_context<Stage, pack<>> const context{stage, &no_folds};
       run_tensors(code<Stage>, &context, blocks, site, find, &t);
     } else {
       statement_value values[leaves + 1];
       auto const stage = bind(e, values);
       using Stage = std::remove_const_t<decltype(stage)>;
-      host::map_context<Stage, pack<>> const context{stage, no_folds};
+      host::map_context<Stage, pack<>> const context{stage, &no_folds};
       run_values({code<Stage>, &context, values, site, nullptr, find, &t}, values, t.block.get());
     }
   }
@@ -73,7 +73,7 @@ struct map_statement<graph<Policy, root_of<E, Where>>> {
     using Stage = std::remove_const_t<decltype(stage)>;
     constexpr statement_code const& c = code<Stage>;
     pack<> const no_folds{};
-    host::map_context<Stage, pack<>> const context{stage, no_folds};
+    host::map_context<Stage, pack<>> const context{stage, &no_folds};
     shape const extents = find_extents(c, values);
     if (!fits(extents) || !countable(extents, UINT16_MAX)) {
       auto const find = [](void const* f, shape const& s) -> target {

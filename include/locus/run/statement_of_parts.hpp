@@ -131,7 +131,7 @@ struct part_statement<graph<Policy, root_of<E, Where>>> {
     auto&& to = find_target(0, extents, Where::value);
     values[leaves] = {to.locals[0].data, &to.extents, to.locals[0].strides, nullptr};
     pack<> const no_folds{};
-    host::map_context<Stage, pack<>> const context{stage, no_folds};
+    host::map_context<Stage, pack<>> const context{stage, &no_folds};
     if (!run_maps(c, &context, values, extents, !to.fresh && !to.no_alias))
       by_plan(finder{find_target, &to});
   }

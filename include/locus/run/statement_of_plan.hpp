@@ -110,7 +110,7 @@ struct plan_statement {
       frame const f{&whole, values, extents, objects};
       constexpr bool open = p.steps[ends].where.is_open();
       device const on = open ? to.where.at(0) : p.steps[ends].where.at(0);
-      region_code<Graph, ends>::run({&f, ends, 0, {&runtime::find_device(on), {}, nullptr, 0}});
+      region_code<Graph, ends>::run({&f, ends, 0, {&runtime::table.slot(on), {}, nullptr, 0}});
     });
   }
 };

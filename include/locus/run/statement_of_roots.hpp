@@ -130,7 +130,7 @@ struct roots_statement {
     for (int k = 0; k < roots; ++k) values[p.roots[k].from] = to[k].locals[0];
     frame const f{&whole, values, extents, objects};
     device const on = p.steps[ends].where.at(0);
-    region_code<Graph, ends>::run({&f, ends, 0, {&runtime::find_device(on), {}, nullptr, 0}});
+    region_code<Graph, ends>::run({&f, ends, 0, {&runtime::table.slot(on), {}, nullptr, 0}});
     ++runtime::executed.launches;
     return true;
   }

@@ -9,9 +9,11 @@
 #include <limits>
 
 #include <oracle.hpp>
+#include <worst_of.hpp>
 
 #include <locus/complex.hpp>
 #include <locus/locus.hpp>
+#include <locus/ops/statistics.hpp>
 
 using namespace locus;
 
@@ -233,6 +235,96 @@ TEST_CASE("the sum of a short row has the same bits in every kernel") {
   same_bits_in_every_kernel<float>();
   same_bits_in_every_kernel<double>();
   same_bits_in_every_kernel<complex<float>>();
+}
+
+namespace {
+/// the elements of two arrays that differ in bits
+template <class A, class B>
+int different(A const& a, B const& b) {
+  int n = 0;
+  for (std::int64_t k = 0; k < a.size(); ++k)
+    n += std::memcmp(a.data() + k, b.data() + k, sizeof *a.data()) != 0;
+  return n;
+}
+
+/// means: several folds of a row, and a value for each element or for the row: each row has the bits
+///        that the row has alone, in passes over several rows, into its own operand, with steps
+template <class T>
+void rows_alone_and_together(std::int64_t m, std::int64_t n) {
+  CAPTURE(m);
+  CAPTURE(n);
+  using Matrix = Tensor<T, Dextents<2>, CpuDevice>;
+  using Each = Tensor<T, Dextents<1>, CpuDevice>;
+  Matrix x(m, n), y(m, n), alone(m, n), wide(m, n + 3), turned(n, m), logs(m, n), logs_alone(m, n);
+  Each spread(m), spread_alone(m);
+  oracle::random draw(static_cast<unsigned>(m * 1000 + n));
+  for (std::int64_t k = 0; k < m * n; ++k) x.data()[k] = draw.value<T>(-9, 9);
+  y = softmax(x), spread = var<1>(x), logs = log_softmax(2.f * x - T(1));
+  for (std::int64_t r = 0; r < m; ++r) {
+    Matrix row(1, n), result(1, n);
+    Each one(1);
+    row = slice(x, {r, r + 1});
+    result = softmax(row), one = var<1>(row);
+    slice(alone, {r, r + 1}) = result;
+    slice(spread_alone, {r, r + 1}) = one;
+    result = log_softmax(2.f * row - T(1));
+    slice(logs_alone, {r, r + 1}) = result;
+  }
+  CHECK(different(y, alone) == 0);
+  CHECK(different(logs, logs_alone) == 0);
+  CHECK(different(spread, spread_alone) == 0);
+  y = x, y = softmax(y);  // into its operand
+  CHECK(different(y, alone) == 0);
+  wide = zeros<T>(wide.extents());
+  slice(wide, {0, m}, {1, n + 1}) = x;
+  y = softmax(slice(wide, {0, m}, {1, n + 1}));
+  CHECK(different(y, alone) == 0);
+  slice(wide, {0, m}, {2, n + 2}) = softmax(x);  // rows of the result are apart
+  y = slice(wide, {0, m}, {2, n + 2});
+  CHECK(different(y, alone) == 0);
+  turned = transpose(x);
+  y = softmax(transpose(turned));
+  CHECK(different(y, alone) == 0);
+  turned = transpose(softmax(x));
+  y = transpose(turned);
+  CHECK(different(y, alone) == 0);
+  Tensor<T, Dextents<3>, CpuDevice> deep(2, m, n), of_deep(2, m, n);
+  deep = expand_dims<0>(x) + zeros<T>(deep.extents());
+  of_deep = softmax(deep);
+  for (std::int64_t k = 0; k < 2; ++k) {
+    y = reshape(slice(of_deep, {k, k + 1}), x.extents());
+    CHECK(different(y, alone) == 0);
+  }
+}
+}  // namespace
+
+TEST_CASE("a row of several folds has the same bits alone and in passes over several rows") {
+  for (std::int64_t const n :
+       {1, 2, 3, 4, 5, 7, 8, 9, 10, 15, 16, 17, 23, 31, 32, 33, 64, 100, 129, 260, 3000})
+    for (std::int64_t const m : {1, 2, 15, 16, 17, 40}) {
+      rows_alone_and_together<float>(m, n);
+      if (n <= 33) rows_alone_and_together<double>(m, n);
+    }
+}
+
+TEST_CASE("a row of several folds, into its operand, beside plain loops") {
+  for (std::int64_t const n : {3, 10, 16, 21, 40, 200}) {
+    constexpr std::int64_t m = 37;
+    Tensor<float, Dextents<2>, CpuDevice> x(m, n), y(m, n);
+    oracle::random draw(static_cast<unsigned>(n));
+    for (std::int64_t k = 0; k < m * n; ++k) x.data()[k] = draw.value<float>(-9, 9);
+    y = x, y = softmax(y);
+    double worst = 0;
+    for (std::int64_t r = 0; r < m; ++r) {
+      long double most = -INFINITY, all = 0;
+      for (std::int64_t j = 0; j < n; ++j) most = std::fmax(most, (long double)(x(r, j)));
+      for (std::int64_t j = 0; j < n; ++j) all += std::exp((long double)(x(r, j))-most);
+      for (std::int64_t j = 0; j < n; ++j)
+        worst = worst_of(worst,
+                         double(std::abs(y(r, j) - std::exp((long double)(x(r, j))-most) / all)));
+    }
+    CHECK(worst < 2e-7);
+  }
 }
 
 TEST_CASE("a sum has the same bits for any number of threads; the first NaN is the largest") {

@@ -30,13 +30,13 @@ struct element_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   LOCUS_LOOP_FUNCTION static void rows(void const* context, plane const& p) {
     auto const& given = *static_cast<map_context<Stage, Folds> const*>(context);
     Stage const f = given.f;  // local copies: no pointer aliases them
-    Folds const folds = given.folds;
     pack<buffer<typename Ins::type>...> from;
     pack<buffer<Outs>...> to;
     plane_operand const* const o = p.operands;
     bool const whole = (is_dense<Ins>(o[K].step) && ... && true) &&
                        ((o[ins + M].step == std::intptr_t(sizeof(Outs))) && ...);
-    for (std::int64_t r = 0; r < p.rows; ++r)
+    for (std::int64_t r = 0; r < p.rows; ++r) {
+      Folds const folds = given.folds[r * given.each];
       for (std::int64_t i = 0; i < p.n;) {
         std::int64_t const count = whole || p.n - i < few ? p.n - i : few;
         pack<typename Ins::type const*...> const in{
@@ -50,6 +50,7 @@ struct element_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
         (spread(get<M>(to).values, o[ins + M], r, i, count), ...);
         i += count;
       }
+    }
   }
 
  private:

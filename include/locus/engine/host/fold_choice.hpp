@@ -10,7 +10,7 @@ inline namespace LOCUS_MODE {
 
 template <class Reducers, class Stage, class Before, class Kinds, class Outs>
 struct chosen_fold;
-/// means: fold_rows, fold_run and fold_columns of the clone for this processor
+/// means: fold_rows and fold_columns of the clone for this processor
 template <class... Reducers, class Stage, class Before, class Kinds, class Outs>
 struct chosen_fold<type_list<Reducers...>, Stage, Before, Kinds, Outs> {
   using run_type = run_operands<Kinds, Outs>;
@@ -21,10 +21,6 @@ struct chosen_fold<type_list<Reducers...>, Stage, Before, Kinds, Outs> {
     using reducers = type_list<Reducers...>;
     LOCUS_CHOSEN(host, fold_rows<reducers, Stage, Before, Kinds, Outs>::fold)
     (f, before, r, n, steps, count, t);
-  }
-  static void row(Stage const& f, Before const& before, run_type& r, std::int64_t n, totals& t) {
-    using reducers = type_list<Reducers...>;
-    LOCUS_CHOSEN(host, fold_run<reducers, Stage, Before, Kinds, Outs>::fold)(f, before, r, n, t);
   }
   /// means: columns are folded on packets
   static constexpr bool columns_by_lanes =

@@ -5,8 +5,9 @@
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_FOLD_LANES)
 #define LOCUS_ENGINE_HOST_FOLD_LANES
 #include <locus/engine/host/gathered_run.hpp>   // run_operands
+#include <locus/engine/host/loop_kernel.hpp>    // copy_few
 #include <locus/engine/host/packet_fold.hpp>    // packet_fold, unrolled
-#include <locus/engine/host/packet_kernel.hpp>  // lanes_of, copy_few
+#include <locus/engine/host/packet_kernel.hpp>  // lanes_of
 #include <locus/engine/host/short_row.hpp>      // short_row
 
 #define LOCUS_CLONED <locus/engine/host/fold_lanes.hpp>
@@ -79,6 +80,12 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       (simd::store(get<M>(q) + i + a * N, get<std::size_t(folds) + M>(r)), ...);
       return r;
     };
+    // a destination may be an operand: the packet that ends with the run is read before the packets
+    // that it overlaps are stored, and stored after them
+    constexpr bool early = outs > 0;
+    [[maybe_unused]] results end{};
+    if constexpr (early)
+      if (n >= N && n % N != 0) move_to(n - N), end = values(f, before, p, at);
     std::int64_t i = 0;
     for (; i + sets * N <= n; i += sets * N) {
       move_to(i);
@@ -93,7 +100,9 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
       (get<F>(sums).add_one(get<F>(r)), ...);
     }
     if (i < n) {
-      auto const r = tail(f, before, p, steps, q, i, n);
+      auto const r = early && n >= N ? end : tail(f, before, p, steps, q, i, n);
+      if constexpr (early)
+        if (n >= N) (simd::store(get<M>(q) + n - N, get<std::size_t(folds) + M>(r)), ...);
       int const first = N - static_cast<int>(n - i);
       (get<F>(sums).add_one(fold<F>::without(first, get<F>(r))), ...);
     }
@@ -326,9 +335,13 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   template <class T>
   struct few {
     T values[N];
-    void fill(T const* from, std::int64_t first, std::int64_t count) {
-      for (int j = 0; j < N; ++j)
-        values[j] = j >= first && j < first + count ? from[j - first] : from[0];
+    LOCUS_VECTOR_FUNCTION void fill(T const* from, std::int64_t first, std::int64_t count) {
+      if constexpr (has_packet<T> && !std::is_same_v<T, bool>) {
+        simd::store(values, simd::broadcast<N>(*from));
+        copy_few(values + first, from, count * std::int64_t(sizeof(T)));
+      } else
+        for (int j = 0; j < N; ++j)
+          values[j] = j >= first && j < first + count ? from[j - first] : from[0];
     }
   };
 };

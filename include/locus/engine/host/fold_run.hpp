@@ -303,6 +303,23 @@ struct fold_rows {
   }
 };
 
+/// means: get<K>(t[i]) = the fold of row i, given the results t[i] before it, for i in [0, rows),
+///        rows >= 1
+template <std::size_t K, class Reducer, class Stage, class Results, class Kinds, class Outs>
+struct fold_rows_after {
+  using one = fold_run<type_list<Reducer>, Stage, Results, Kinds, Outs>;
+  static void fold(Stage const& f, double count, run_operands<Kinds, Outs>& r, std::int64_t n,
+                   std::int64_t const* steps, std::int64_t rows, Results* t) {
+    for (;;) {
+      typename one::totals total{{Reducer::identity()}};
+      one::fold(f, *t, r, n, total);
+      get<K>(*t++) = Reducer::finish(get<0>(total), count);
+      if (--rows == 0) return;
+      r.move(steps);
+    }
+  }
+};
+
 }  // namespace LOCUS_SPACE(host)
 LOCUS_LOOPS_END
 #endif

@@ -29,6 +29,10 @@ LOCUS_LEAN_BEGIN
 /// means: to[0, n) = from[0, n) for n < 64 bytes; without a call
 LOCUS_FUNCTION void copy_few(void* to, void const* from, std::int64_t n);
 
+/// means: runs the kernel for rows shorter than a packet, whose steps have no gaps: a few rows at a
+///        time, copied into whole packets
+LOCUS_FUNCTION void run_short_rows(loop_kernel const& kernel, void const* context, plane const& p);
+
 /// The rows of a plane, cut into parts that a packet kernel accepts.
 struct row_parts {
   static constexpr int room = 64;  // size of the largest packet

@@ -61,17 +61,30 @@ void map(Stage const& f, kernel::space s, kernel::access const* operands, type_l
       return run(zeros, bytes, ins);
     }
   }
-  map_context<Stage, pack<>> const context{f, no_folds};
+  map_context<Stage, pack<>> const context{f, &no_folds};
   run(map_kernel_now<Stage, pack<>, type_list<Ins...>, type_list<Outs...>>(), &context, 0);
 }
 
-/// means: the same for one row with known folds     operands: inputs, then outputs
+/// means: the same for the rows of a plane, at most 16 of them, row r with folds[r]
 template <class Stage, class Folds, class Ins, class Outs>
-void map_row(Stage const& f, Folds const& folds, plane_operand const* operands, std::int64_t n, Ins,
-             Outs) {
-  if (n == 0) return;  // a kernel pads short rows with their first element
-  map_context<Stage, Folds> const context{f, folds};
-  run_plane(map_kernel_now<Stage, Folds, Ins, Outs>(), &context, {operands, 1, n, false});
+void map_rows(Stage const& f, Folds const* folds, plane const& p, Ins, Outs) {
+  if (p.n == 0) return;  // a kernel pads short rows with their first element
+  loop_kernel const& kernel = map_kernel_now<Stage, Folds, Ins, Outs>();
+  constexpr int all = Ins::size + Outs::size;
+  bool gaps = false;
+  for (int k = 0; k < all && kernel.lanes != 0; ++k)
+    gaps = gaps || has_gaps(p.operands[k].step, kernel.bytes[k]);
+  if (!gaps) {
+    map_context<Stage, Folds> const context{f, folds, 1};
+    return p.n < kernel.lanes ? run_short_rows(kernel, &context, p) : kernel.rows(&context, p);
+  }
+  plane_operand one[all];
+  for (int k = 0; k < all; ++k) one[k] = p.operands[k];
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    map_context<Stage, Folds> const context{f, folds + r};
+    run_plane(kernel, &context, {one, 1, p.n, false});
+    for (plane_operand& o : one) o.at += o.row;
+  }
 }
 
 }  // namespace LOCUS_MODE

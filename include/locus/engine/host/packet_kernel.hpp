@@ -36,11 +36,10 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   [[gnu::noinline]] static void rows(void const* context, plane const& p) {
     auto const& given = *static_cast<map_context<Stage, Folds> const*>(context);
     Stage const f = given.f;  // local copies: no pointer aliases them
-    Folds const folds = given.folds;
     if constexpr (trip == 1)
-      heavy_rows(f, folds, p, p.streams);
+      heavy_rows(f, given.folds, given.each, p, p.streams);
     else
-      light_rows(f, folds, p, p.streams);
+      light_rows(f, given.folds, given.each, p, p.streams);
   }
 
  private:
@@ -49,8 +48,8 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
   /// written at the end of the row. One index moves all operands, also from row to row if their
   /// rows are equally far apart. A broadcast value is repeated in a buffer of 256 elements and two
   /// packets.
-  LOCUS_VECTOR_FUNCTION static void heavy_rows(Stage const& f, Folds const& folds, plane const& p,
-                                               bool streams) {
+  LOCUS_VECTOR_FUNCTION static void heavy_rows(Stage const& f, Folds const* of_row,
+                                               std::int64_t each, plane const& p, bool streams) {
     constexpr std::int64_t packets_laid_out = 256 / N;
     constexpr std::int64_t laid_out = (packets_laid_out + 2) * N;
     alignas(64) unsigned char same[ins + 1][laid_out * kernel::widest_of<Stage>];
@@ -63,7 +62,8 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     std::int64_t const way = some_same ? 0 : elements_to_next_row(p);
     std::intptr_t in[] = {row_in[K]..., 0};
     std::int64_t origin = 0;  // of the row     units: elements
-    for (std::int64_t r = p.rows; r > 0; --r) {
+    for (std::int64_t r = p.rows; r > 0; --r, of_row += each) {
+      Folds const folds = *of_row;
       if (some_same)
         (fill<Ins>(same[K], row_in[K], step[K],
                    (count + 2) * N < laid_out ? (count + 2) * N : laid_out),
@@ -111,8 +111,8 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     }
   }
 
-  LOCUS_VECTOR_FUNCTION static void light_rows(Stage const& f, Folds const& folds, plane const& p,
-                                               bool streams) {
+  LOCUS_VECTOR_FUNCTION static void light_rows(Stage const& f, Folds const* of_row,
+                                               std::int64_t each, plane const& p, bool streams) {
     alignas(64) unsigned char same[ins + 1][trip * simd::native_bytes];
     std::intptr_t const step[] = {p.operands[K].step..., 0};
     std::intptr_t row_in[] = {p.operands[K].at..., 0}, row_out[] = {p.operands[ins + M].at...};
@@ -120,6 +120,7 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
     bool some_same = ((!is_index<Ins> && step[K] == 0) || ... || false);
     bool tail = n % N != 0;
     std::intptr_t in[ins + 1], out[outs];
+    Folds folds = *of_row;
     auto const results = [&](int u) __attribute__((always_inline)) {
       return packet_results<N>(f, together(load<Ins>(in[K], step[K], u)...), folds);
     };
@@ -137,7 +138,8 @@ struct packet_kernel_of<Stage, Folds, type_list<Ins...>, type_list<Outs...>,
       ((in[K] += step[K] * (N * count)), ...);
       ((out[M] += std::intptr_t(sizeof(Outs)) * (N * count)), ...);
     };
-    for (std::int64_t r = p.rows; r > 0; --r) {
+    for (std::int64_t r = p.rows; r > 0; --r, of_row += each) {
+      folds = *of_row;
       // hides the constants from the compiler, which would otherwise duplicate the loop
       asm("" : "+r"(some_same), "+r"(tail), "+r"(streams));
       ((in[K] = row_in[K]), ...);

@@ -104,6 +104,10 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   static bool in_runs(fold_nest const& nest) { return FoldsAll || nest.inner_folded; }
 
   void run() {
+    std::int64_t const bytes = s.size() * std::int64_t((sizeof(typename Elements::type) + ... + 0));
+    int const threads = threads_for(bytes);
+    if constexpr (FoldsAll)
+      if (s.rank == 1 && threads == 1) return fold_one_line();
     fold_nest const nest(s);
     int const last = s.rank - 1;
     std::int64_t const n = s.extent[last];
@@ -117,11 +121,9 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     if (runs < few && length * (in_runs(nest) || n > columns ? 1 : n) > (1 << 15)) {
       parts = (few + runs - 1) / runs;
       std::int64_t const most =
-          in_runs(nest) && lines == 1 ? n / 16384 : lines / (in_runs(nest) ? 1 : 512);
+          in_runs(nest) && lines == 1 ? n / least_part : lines / (in_runs(nest) ? 1 : 512);
       if (parts > most) parts = most < 1 ? 1 : most;
     }
-    std::int64_t const bytes = s.size() * std::int64_t((sizeof(typename Elements::type) + ... + 0));
-    int const threads = threads_for(bytes);
     from_memory = bytes > runtime::last_level_cache();
     std::int64_t const width = in_runs(nest) ? 1 : columns;
     std::int64_t const total_count = runs * parts * width;
@@ -176,6 +178,36 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
  private:
   void offsets_of(fold_nest const& nest, std::int64_t o, std::int64_t* at) const {
     for (int k = 0; k < all; ++k) at[k] = nest.kept_offset(a[k], o);
+  }
+  static constexpr std::int64_t least_part = 32768;  // elements of a part of a line
+  /// means: elements of a part of a line that has `parts` parts
+  static std::int64_t length_of_part(std::int64_t n, std::int64_t parts) {
+    return (n / parts + 8191) / 8192 * 8192;
+  }
+  /// means: the fold of a line that stands alone, on this thread, with the parts of several threads
+  void fold_one_line() const {
+    std::int64_t const n = s.extent[0];
+    std::int64_t parts = n / least_part;
+    if (parts > 64) parts = 64;
+    std::int64_t at[all]{};
+    totals t = start();
+    if (parts <= 1)
+      fold_line(t, at, n);
+    else {
+      std::int64_t const each = length_of_part(n, parts);
+      for (std::int64_t part = 0, begin = 0; part < parts; ++part) {
+        std::int64_t const end = part == parts - 1 || begin + each > n ? n : begin + each;
+        for (int k = 0; k < elements; ++k) at[k] = begin * a[k].stride[0];
+        for (int m = 0; m < element_outs; ++m)
+          at[first_element_out + m] = begin * a[first_element_out + m].stride[0];
+        totals one = start();
+        fold_line(one, at, end - begin);
+        combine_into(t, one);
+        begin = end;
+      }
+      for (std::int64_t& offset : at) offset = 0;
+    }
+    finish(t, at);
   }
   /// means: folds one line of n elements at offsets `at` into t
   void fold_line(totals& t, std::int64_t const* at, std::int64_t n) const {
@@ -248,8 +280,7 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     offsets_of(nest, o, at);
     bool const cut_line = folded == 1;
     std::int64_t const whole = cut_line ? n : folded;
-    std::int64_t const each =
-        cut_line ? (n / parts + 8191) / 8192 * 8192 : (whole + parts - 1) / parts;
+    std::int64_t const each = cut_line ? length_of_part(n, parts) : (whole + parts - 1) / parts;
     std::int64_t const begin = part * each < whole ? part * each : whole;
     std::int64_t const end = part == parts - 1 || begin + each > whole ? whole : begin + each;
     int const last = s.rank - 1;

@@ -22,11 +22,13 @@ struct plane {
   bool streams;
 };
 
-/// The functor of a kernel, and the results of the folds before it.
+/// The functor of a kernel, and the results of the folds before it: those of row r are
+/// folds[r * each], so that all rows have the same if each is 0.
 template <class Stage, class Folds>
 struct map_context {
   Stage const& f;
-  Folds const& folds;
+  Folds const* folds;
+  std::int64_t each = 0;
 };
 
 }  // namespace LOCUS_RUN_MODE

@@ -39,12 +39,13 @@ LOCUS_FUNCTION void operand_placer::place_all(kernel::access* to) const {
   if (g_.fold_count > 0) {
     shape const& rows = f_.extents[g_.rows_step];
     std::int64_t extents[max_rank];
-    local_extents(rows, g_.rows_place, replica_, extents);
-    for (int k = 0; k < g_.input_count; ++k)
-      if (g_.inputs[k].at == level::row) {
-        input(*to, g_.inputs[k], rows.rank, extents, g_.rows_place);
-        spread(*to++);
-      }
+    bool measured = false;
+    for (int k = 0; k < g_.input_count; ++k) {
+      if (g_.inputs[k].at != level::row) continue;
+      if (!measured) local_extents(rows, g_.rows_place, replica_, extents), measured = true;
+      input(*to, g_.inputs[k], rows.rank, extents, g_.rows_place);
+      spread(*to++);
+    }
   }
   for (int k = 0; k < g_.output_count; ++k, ++to) {
     output(*to, g_.outputs[k]);

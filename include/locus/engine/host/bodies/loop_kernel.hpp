@@ -27,6 +27,37 @@ LOCUS_FUNCTION void copy_few(void* to, void const* from, std::int64_t n) {
   if (n & 1) *t = *f;
 }
 
+LOCUS_FUNCTION void run_short_rows(loop_kernel const& kernel, void const* context, plane const& p) {
+  int const all = kernel.ins + kernel.outs;
+  constexpr std::int64_t room = row_parts::room;
+  auto* const o = static_cast<plane_operand*>(
+      __builtin_alloca(static_cast<std::size_t>(all) * sizeof(plane_operand)));
+  auto* const buffer = static_cast<unsigned char*>(__builtin_alloca_with_align(
+      static_cast<std::size_t>(all * p.rows * room), 8 * row_parts::room));
+  for (int k = 0; k < all; ++k) {
+    plane_operand const& from = p.operands[k];
+    std::int64_t const bytes = kernel.bytes[k];
+    bool const is_input = k < kernel.ins;
+    if (is_input && (bytes == 0 || from.step == 0)) {
+      o[k] = from;
+      continue;
+    }
+    unsigned char* const to = buffer + k * p.rows * room;
+    o[k] = {reinterpret_cast<std::intptr_t>(to), bytes, room};
+    for (std::int64_t r = 0; r < p.rows && is_input; ++r) {
+      auto const* const begin = reinterpret_cast<unsigned char const*>(from.at + r * from.row);
+      for (std::int64_t j = p.n; j < kernel.lanes; ++j)  // unused lanes repeat an element
+        copy_few(to + r * room + j * bytes, begin, bytes);
+      copy_few(to + r * room, begin, p.n * bytes);
+    }
+  }
+  kernel.rows(context, {o, p.rows, kernel.lanes, false});
+  for (int k = kernel.ins; k < all; ++k)
+    for (std::int64_t r = 0; r < p.rows; ++r)
+      copy_few(reinterpret_cast<void*>(p.operands[k].at + r * p.operands[k].row),
+               buffer + (k * p.rows + r) * room, p.n * kernel.bytes[k]);
+}
+
 LOCUS_FUNCTION void row_parts::run() const {
   std::int64_t const n = p.n, lanes = kernel.lanes, packets = n / lanes;
   for (std::int64_t r = 0; r < p.rows; ++r) {
