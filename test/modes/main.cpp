@@ -28,6 +28,7 @@ int main() {
   for (std::string const& text :
        {plain_unit::numbers(), fast_unit::numbers(), unchecked_unit::numbers()})
     CHECK(text == "[nan inf 1.5]");
+  CHECK(plain_unit::narrows_nan() && fast_unit::narrows_nan() && unchecked_unit::narrows_nan());
   CHECK(plain_unit::refuses_nan() && fast_unit::refuses_nan() && unchecked_unit::refuses_nan());
   std::printf("%d failures\n", failures);
   return failures ? 1 : 0;

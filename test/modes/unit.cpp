@@ -57,6 +57,10 @@ bool notices_bad_index() {
 /// the compiler does not see them, and cannot take them for impossible
 std::uint64_t volatile bits_of_nan = 0x7ff8000000000000, bits_of_infinity = 0x7ff0000000000000;
 double number_of(std::uint64_t bits) { return __builtin_bit_cast(double, bits); }
+bool narrows_nan() {
+  double const nan = number_of(bits_of_nan), infinity = number_of(bits_of_infinity);
+  return half(nan).bits == 0x7e00 && bfloat16(nan).bits == 0x7fc0 && half(infinity).bits == 0x7c00;
+}
 std::string numbers() {
   Tensor<double, Extents<3>, CpuDevice> x{0, 0, 1.5};
   x(0) = number_of(bits_of_nan), x(1) = number_of(bits_of_infinity);

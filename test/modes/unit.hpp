@@ -10,6 +10,7 @@
   int count_nans();           /* of 1000 elements, 7 are NaN */                              \
   bool notices_bad_index();   /* checked: an index outside */                                \
   std::string numbers();      /* NaN, infinity and 1.5 as a printed tensor */                \
+  bool narrows_nan();         /* half and bfloat16 of a double that is NaN are NaN */        \
   bool refuses_nan();         /* as a fraction of the memory, and as a bound of uniform */   \
   }
 LOCUS_MODES_UNIT(plain_unit)

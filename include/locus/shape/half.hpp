@@ -28,11 +28,13 @@ LOCUS_HOST_DEVICE constexpr float odd_float(Number v) {
         static_cast<double>(fits ? n : (n & ~0x7ffull) | ((n & 0x7ff) != 0 ? 0x800 : 0)));
   } else {
     auto const d = static_cast<double>(v);
+    // a NaN by its bits: comparisons have none under -ffast-math
+    if (__builtin_bit_cast(std::uint64_t, d) << 1 > 0xffeull << 52) return static_cast<float>(d);
     double const most = 0x1.fffffep127;  // a kernel may not call numeric_limits' functions
     if (d > most || d < -most) return __builtin_bit_cast(float, d < 0 ? 0xff800000u : 0x7f800000u);
     auto const f = static_cast<float>(d);
     auto const back = static_cast<double>(f);
-    if (back == d || d != d) return f;
+    if (back == d) return f;
     auto const bits = __builtin_bit_cast(std::uint32_t, f);
     bool const too_large = d < 0 ? back < d : back > d;
     return __builtin_bit_cast(float, (bits - (too_large ? 1u : 0u)) | 1u);

@@ -5,7 +5,6 @@
 #if !defined(LOCUS_CLONE) && !defined(LOCUS_ENGINE_HOST_FOLD_LANES)
 #define LOCUS_ENGINE_HOST_FOLD_LANES
 #include <locus/engine/host/gathered_run.hpp>   // run_operands
-#include <locus/engine/host/loop_kernel.hpp>    // copy_few
 #include <locus/engine/host/packet_fold.hpp>    // packet_fold, unrolled
 #include <locus/engine/host/packet_kernel.hpp>  // lanes_of
 #include <locus/engine/host/short_row.hpp>      // short_row
@@ -335,13 +334,9 @@ struct fold_lanes_of_parts<type_list<Reducers...>, Stage, Before, type_list<Kind
   template <class T>
   struct few {
     T values[N];
-    LOCUS_VECTOR_FUNCTION void fill(T const* from, std::int64_t first, std::int64_t count) {
-      if constexpr (has_packet<T> && !std::is_same_v<T, bool>) {
-        simd::store(values, simd::broadcast<N>(*from));
-        copy_few(values + first, from, count * std::int64_t(sizeof(T)));
-      } else
-        for (int j = 0; j < N; ++j)
-          values[j] = j >= first && j < first + count ? from[j - first] : from[0];
+    void fill(T const* from, std::int64_t first, std::int64_t count) {
+      for (int j = 0; j < N; ++j)
+        values[j] = j >= first && j < first + count ? from[j - first] : from[0];
     }
   };
 };
