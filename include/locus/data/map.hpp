@@ -67,7 +67,7 @@ template <class Up, class F>
 struct map_stage {
   using element = typename F::element;
   static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
-  static constexpr int chunk = 8;  // elements for each pair of locks
+  static constexpr int chunk = 8;  // at most so many elements for each pair of locks
   Up up;
   F f;
   int threads;         // 0: the reader's thread calls f
@@ -78,8 +78,7 @@ struct map_stage {
    public:
     cursor(map_stage const& s, opening const& o) : of_(s), epoch_(o.epoch) {
       if (s.threads > 0) {
-        int const together = s.ahead < 2 * chunk ? 1 : chunk;
-        team_.emplace(s.up, s.f, o, s.threads, s.ahead / together, together);
+        team_.emplace(s.up, s.f, o, s.threads, s.ahead, s.ahead < 2 * chunk ? 1 : chunk);
       } else {
         up_.emplace(s.up, o);
       }

@@ -2,6 +2,7 @@
 // Threads that compute elements ahead of the consumer. The order of the results is that of the
 // elements, for every number of threads.
 #pragma once
+#include <chrono>              // steady_clock
 #include <condition_variable>  // condition_variable
 #include <memory>              // unique_ptr
 #include <mutex>               // mutex
@@ -20,7 +21,8 @@ LOCUS_LEAN_BEGIN
 namespace locus::data::detail {
 
 /// means: f(element, position) of a stage's elements, computed by `threads` threads, in order
-/// cost:  two locks for each chunk of elements; at most `ahead` chunks are in memory at a time
+/// cost:  two locks for each chunk of elements: one element at first, and up to `most` where they are
+///        made within microseconds. At most `ahead` elements, and a chunk, are in memory at a time
 /// fails: next() throws the exception of the source or of f at the element that caused it, and ends
 ///        the pass
 /// after: the destructor waits for elements in work. In a forked child, which does not have the
@@ -28,8 +30,8 @@ namespace locus::data::detail {
 template <class Up, class F, class Out>
 class workers {
  public:
-  workers(Up const& up, F const& f, opening const& o, int threads, std::int64_t ahead, int chunk)
-      : team_(new team(up, f, o, ahead, chunk)) {
+  workers(Up const& up, F const& f, opening const& o, int threads, std::int64_t ahead, int most)
+      : team_(new team(up, f, o, ahead, most)) {
     try {
       runtime::without_signals const hold_back;
       for (int k = 0; k < threads; ++k) team_->threads.emplace_back([t = team_] { t->serve(); });
@@ -74,8 +76,11 @@ class workers {
     bool full = false, last = false;
   };
   struct team {
-    team(Up const& up, F const& of, opening const& o, std::int64_t ahead, int most)
-        : source(up.open(o)), f(of), epoch(o.epoch), chunk(most), ring(std::size_t(ahead)) {}
+    using clock = std::chrono::steady_clock;
+    static constexpr std::chrono::microseconds short_time{100};  // of many locks
+
+    team(Up const& up, F const& of, opening const& o, std::int64_t ahead, int limit)
+        : source(up.open(o)), f(of), epoch(o.epoch), most(limit), ring(std::size_t(ahead)) {}
 
     void serve() noexcept {
       while (make_one()) {}
@@ -83,17 +88,22 @@ class workers {
     /// false: there is nothing more to do
     bool make_one() {
       std::unique_lock pulling(pull_lock);
+      int size;
       {
         std::unique_lock l(lock);
-        room.wait(l, [&] { return stop || pulled < taken + std::int64_t(ring.size()); });
+        room.wait(l, [&] {
+          return stop || elements + chunk <= taken_elements + std::int64_t(ring.size());
+        });
         if (stop) return false;
+        size = chunk;
       }
       if (ended) return false;
+      auto const begin = clock::now();
       std::int64_t const number = pulled++, first = elements;
       std::vector<typename Up::element> in;
       slot s;
       try {
-        for (int k = 0; k < chunk; ++k) {
+        for (int k = 0; k < size; ++k) {
           auto e = source.next();
           if (!e) {
             ended = true;
@@ -113,8 +123,10 @@ class workers {
       } catch (...) {
         s.failure = name_element("map", at), s.last = true;
       }
+      bool const is_short = clock::now() - begin < short_time;
       {
         std::lock_guard hold(lock);
+        chunk = is_short ? (2 * size < most ? 2 * size : most) : (size + 1) / 2;
         s.full = true;
         ring[std::size_t(number) % ring.size()] = std::move(s);
       }
@@ -132,7 +144,7 @@ class workers {
       ready.wait(l, [&] { return s.full; });
       std::swap(to, s);
       s = slot{};
-      ++taken;
+      ++taken, taken_elements += std::int64_t(to.made.size());
       l.unlock();
       room.notify_one();
     }
@@ -142,11 +154,13 @@ class workers {
     decltype(std::declval<Up const&>().open(opening{})) source;  // pull_lock
     F const& f;
     std::uint64_t epoch;
-    int chunk;
+    int most;
     std::int64_t pulled = 0, elements = 0;  // pull_lock
     bool ended = false;                     // pull_lock
     std::vector<slot> ring;                 // lock
-    std::int64_t taken = 0;                 // lock
+    std::int64_t taken = 0;                 // lock: chunks
+    std::int64_t taken_elements = 0;        // lock
+    int chunk = 1;                          // lock: elements of the next chunk
     bool stop = false;                      // lock
     std::vector<std::thread> threads;
     int process = getpid();

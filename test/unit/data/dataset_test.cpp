@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <doctest/doctest.h>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <locus/data/dataset.hpp>
@@ -201,6 +204,48 @@ TEST_CASE("a map keeps the order with any number of threads") {
     CHECK(order == first);
     CHECK(sorted(order) == squares);
   }
+}
+
+TEST_CASE("a map of few elements that take long has work for all of its threads") {
+  for (std::int64_t const n : {4, 6}) {
+    std::mutex lock;
+    std::condition_variable changed;
+    int inside = 0, most = 0;
+    auto const wait_for_others = [&](std::int64_t i) {
+      std::unique_lock hold(lock);
+      most = std::max(most, ++inside);
+      changed.notify_all();
+      changed.wait_for(hold, std::chrono::seconds(i < 4 ? 5 : 0), [&] { return most == 4; });
+      --inside;
+      return i;
+    };
+    auto sized = data::range(n).map(wait_for_others, {.threads = 4});
+    CHECK(pass_of(sized) == up_to(n));
+    CHECK(most == 4);
+  }
+}
+
+TEST_CASE("prefetch gives an element as soon as it is made") {
+  std::mutex lock;
+  std::condition_variable changed;
+  bool seen = false, was_seen = false;
+  auto set = data::range(40)
+                 .map([&](std::int64_t i) {
+                   std::unique_lock hold(lock);
+                   if (i == 1)
+                     was_seen =
+                         changed.wait_for(hold, std::chrono::seconds(5), [&] { return seen; });
+                   return i;
+                 })
+                 .prefetch(16);
+  Numbers all;
+  for (auto&& [x] : set) {
+    std::lock_guard hold(lock);
+    all.push_back(x), seen = true;
+    changed.notify_all();
+  }
+  CHECK(all == up_to(40));
+  CHECK(was_seen);
 }
 
 TEST_CASE("a map knows the number of an element, for random numbers that no thread changes") {
