@@ -48,14 +48,19 @@ class Dataset {
 
   /// means: elements in random order; with a buffer smaller than a pass, an element moves forward
   ///        by at most the size of the buffer
+  /// fails: configuration_error for a dataset without an end and no buffer
   auto shuffle(shuffle_options const& options = {}) const {
     if (options.buffer != unknown && options.buffer < 1)
       detail::refuse_number("the buffer of shuffle", options.buffer, "write a positive number");
+    if (options.buffer == unknown && size() == infinite)
+      detail::refuse_no_end("shuffle reads all of a pass first",
+                            "shuffle().repeat(), or a buffer: shuffle({.buffer = 1024})");
     return detail::dataset_of(detail::shuffle_stage<Stage>{stage_, options});
   }
   /// means: f(components...), or f(position, components...), of each element; if f returns a tuple,
   ///        the tuple is the new element
-  /// cost:  `threads` threads compute ahead; the order of the elements stays
+  /// cost:  `threads` threads compute ahead, an element at a time where f takes long; the order of the
+  ///        elements stays
   /// fails: element_error, naming the element, when f throws
   template <class F>
   auto map(F f, map_options const& options = {}) const {
@@ -111,7 +116,11 @@ class Dataset {
     return detail::dataset_of(detail::rank_rows_stage<Stage>{stage_});
   }
   /// means: the elements of the first complete pass, kept in memory for later passes
-  auto cache() const { return detail::dataset_of(detail::cache_stage<Stage>{stage_}); }
+  /// fails: configuration_error for a dataset without an end
+  auto cache() const {
+    if (size() == infinite) detail::refuse_no_end("cache keeps all of a pass", "cache().repeat()");
+    return detail::dataset_of(detail::cache_stage<Stage>{stage_});
+  }
   /// means: a thread reads up to n elements ahead
   auto prefetch(std::int64_t n = 2) const {
     static_assert(!is_distributed,

@@ -58,6 +58,9 @@ constexpr std::int64_t times(std::int64_t size, std::int64_t n) {
 
 [[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_number(std::string_view what, std::int64_t n,
                                                           std::string_view remedy);
+/// does: what a stage does with a whole pass
+[[noreturn, gnu::cold]] LOCUS_FUNCTION void refuse_no_end(std::string_view does,
+                                                          std::string_view remedy);
 
 }  // namespace detail
 

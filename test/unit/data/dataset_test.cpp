@@ -501,6 +501,14 @@ TEST_CASE("numbers that make no sense are refused") {
         "locus: the number of elements to take is -1; write 0 or more");
   CHECK(message_of([&] { r.map(slow_square{}, {.threads = -1}); }) ==
         "locus: the number of threads of map is -1; write 0 to 256");
+  CHECK(message_of<configuration_error>([&] { r.repeat().shuffle(); }) ==
+        "locus: shuffle reads all of a pass first, and this dataset has no end, as repeat() makes "
+        "one; write shuffle().repeat(), or a buffer: shuffle({.buffer = 1024})");
+  CHECK(message_of<configuration_error>([&] { r.repeat().cache(); }) ==
+        "locus: cache keeps all of a pass, and this dataset has no end, as repeat() makes one; "
+        "write cache().repeat()");
+  auto some = r.repeat().shuffle({.buffer = 2}).take(4);
+  CHECK(pass_of(some).size() == 4);
   auto never = data::range(0).repeat();
   CHECK(message_of([&] { pass_of(never); }) ==
         "locus: a dataset without elements is repeated for ever; look at what it reads");

@@ -27,4 +27,11 @@ LOCUS_FUNCTION void refuse_number(std::string_view what, std::int64_t n, std::st
   throw configuration_error(text << "locus: " << what << " is " << n << "; " << remedy);
 }
 
+LOCUS_FUNCTION void refuse_no_end(std::string_view does, std::string_view remedy) {
+  message text;
+  throw configuration_error(text << "locus: " << does
+                                 << ", and this dataset has no end, as repeat() makes one; write "
+                                 << remedy);
+}
+
 }  // namespace locus::data::detail
