@@ -9,6 +9,7 @@
 #include <locus/data/number_text.hpp>  // number_text
 #include <locus/data/workers.hpp>      // workers
 #include <locus/runtime/threads.hpp>   // thread_count
+#include <locus/shape/element.hpp>     // is_floating_v
 
 LOCUS_LEAN_BEGIN
 
@@ -186,11 +187,14 @@ struct finite_fields {
   template <class X>
   static void look(X const& x, std::int64_t number, int component) {
     if constexpr (field<X>::exists)
-      if constexpr (std::is_floating_point_v<typename field<X>::value_type>) {
+      if constexpr (is_floating_v<typename field<X>::value_type>) {
+        using wide = std::conditional_t<sizeof(typename field<X>::value_type) < 4, float,
+                                        typename field<X>::value_type>;
         std::int64_t const n = field<X>::extents(x).as_shape().size();
         auto const* const p = field<X>::data(x);
         for (std::int64_t i = 0; i < n; ++i)
-          if (!internal::is_finite(p[i])) refuse(double(p[i]), i, number, component);
+          if (auto const v = static_cast<wide>(p[i]); !internal::is_finite(v))
+            refuse(double(v), i, number, component);
       }
   }
   [[noreturn, gnu::cold]] static void refuse(double v, std::int64_t i, std::int64_t number,

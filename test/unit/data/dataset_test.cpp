@@ -467,6 +467,18 @@ TEST_CASE("bad elements are refused with their number") {
       "locus: element 1 of component 0 of record 1 is NaN; drop the record, or map it to numbers");
   x(1, 1) = __builtin_inff();
   CHECK(message_of(run).find("is infinite") != std::string::npos);
+  auto const look = [](auto v, std::string_view what) {
+    auto const first = decltype(v)(1.f);
+    auto set = data::range(3).map([=](std::int64_t i) { return i < 2 ? first : v; });
+    CHECK(message_of([&] {
+            for (auto&& [of] : set.require_finite()) CHECK(float(of) == 1);
+          }) == "locus: element 0 of component 0 of record 2 is " + std::string(what) +
+                    "; drop the record, or map it to numbers");
+  };
+  look(half(__builtin_nanf("")), "NaN");
+  look(half(-__builtin_inff()), "infinite");
+  look(bfloat16(__builtin_nanf("")), "NaN");
+  look(bfloat16(__builtin_inff()), "infinite");
 }
 
 TEST_CASE("examples of different extents make no batch") {

@@ -388,6 +388,20 @@ std::string stopped_by(Trainer& trainer, Data const&... data) {
 }
 }  // namespace
 
+TEST_CASE("numbers of any floating type are looked at") {
+  auto const look = [](auto type) {
+    using T = decltype(type);
+    Tensor<T, Extents<3>> x;
+    for (int i = 0; i < 3; ++i) x.data()[i] = T(float(i));
+    CHECK_FALSE(nn::detail::is_not_finite(*x.block.get()));
+    x.data()[2] = T(__builtin_inff());
+    CHECK(nn::detail::is_not_finite(*x.block.get()));
+    x.data()[2] = T(__builtin_nanf(""));
+    CHECK(nn::detail::is_not_finite(*x.block.get()));
+  };
+  look(0.f), look(0.), look(half(0)), look(bfloat16(0));
+}
+
 TEST_CASE("a step in front of which a fit stops moves no statistics") {
   auto const look = [](auto norm) {
     Tensor<double, Dextents<2>> const x(uniform<double>(Dextents<2>(10, 3), seed{1})),

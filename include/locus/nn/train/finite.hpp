@@ -24,8 +24,9 @@ namespace detail {
 
 template <class T>
 bool has_no_number(void const* data, std::int64_t n) {
+  using wide = std::conditional_t<sizeof(T) < 4, float, T>;
   for (std::int64_t i = 0; i < n; ++i) {
-    if (!locus::internal::is_finite(static_cast<T const*>(data)[i])) return true;
+    if (!locus::internal::is_finite(static_cast<wide>(static_cast<T const*>(data)[i]))) return true;
   }
   return false;
 }

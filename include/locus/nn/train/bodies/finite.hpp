@@ -9,13 +9,16 @@ LOCUS_COLD_BEGIN
 namespace locus::nn::detail {
 
 LOCUS_FUNCTION bool is_not_finite(tensor_block const& b) {
-  if (b.type != element::f32 && b.type != element::f64) return false;
+  if (row_of(b.type).kind != element_kind::floating) return false;
   block_owner const host =
       locus::internal::make_storage(single(cpu(0)), b.extents, b.type, b.element_bytes);
   locus::internal::move_block(b, *host.get());
   void const* const data = host->pieces[0].data;
-  return b.type == element::f32 ? has_no_number<float>(data, b.extents.size())
-                                : has_no_number<double>(data, b.extents.size());
+  std::int64_t const n = b.extents.size();
+  return b.type == element::f32   ? has_no_number<float>(data, n)
+         : b.type == element::f64 ? has_no_number<double>(data, n)
+         : b.type == element::f16 ? has_no_number<half>(data, n)
+                                  : has_no_number<bfloat16>(data, n);
 }
 
 LOCUS_FUNCTION void refuse_loss(std::int64_t step, int epoch, std::int64_t batch,
