@@ -5,6 +5,7 @@
 //     for (auto&& [x, label] : distribute<Replicas>(train)) ...
 #pragma once
 #include <iterator>  // default_sentinel
+#include <utility>   // exchange
 
 #include <locus/data/batch.hpp>     // batch_stage
 #include <locus/data/cache.hpp>     // cache_stage
@@ -195,14 +196,17 @@ class Dataset {
 
    private:
     void advance() {
+      if (std::exchange(ended_, true)) return;  // an exception leaves it true
       clock_.begin();
       now_ = cursor_.next();
+      ended_ = !now_;
       clock_.end(now_.has_value());
       if (!now_) clock_.close();
     }
     decltype(std::declval<Stage const&>().open(opening{})) cursor_;
     detail::pass_clock clock_;
     std::optional<element> now_;
+    bool ended_ = false;
   };
   /// each pass after the first is the next epoch
   iterator begin() { return iterator(stage_, {begin_epoch()}); }

@@ -429,6 +429,39 @@ TEST_CASE("a cache reads once, and keeps only what was read to its end") {
   CHECK(pass_of(batches) == up_to(10));
 }
 
+TEST_CASE("a pass that failed is over, and no cache keeps it") {
+  bool fails = true;
+  auto const make = [&fails] {
+    return [&fails, n = std::int64_t(0)]() mutable -> std::optional<std::int64_t> {
+      if (n == 3 && std::exchange(fails, false)) throw std::runtime_error("unreadable");
+      return n < 6 ? std::optional(n++) : std::nullopt;
+    };
+  };
+  auto const source = data::from_generator(make);
+  auto const look = [&](auto set) {
+    fails = true;
+    Numbers read;
+    auto at = set.begin();
+    auto const go_on = [&] {
+      for (; at != set.end(); ++at) read.push_back(std::get<0>(*at));
+    };
+    CHECK(message_of<std::runtime_error>(go_on) == "unreadable");
+    CHECK(read == Numbers{0, 1, 2});
+    ++at;
+    CHECK(at == set.end());
+    ++at;
+    CHECK(at == set.end());
+    CHECK(pass_of(set) == up_to(6));
+    CHECK(pass_of(set) == up_to(6));
+  };
+  look(source);
+  look(source.cache());
+  look(source.cache().repeat(1));
+  look(source.cache().prefetch(2));
+  look(source.repeat(2).take(6));
+  look(source.shuffle({.buffer = 1}));
+}
+
 TEST_CASE("prefetch works ahead of its reader, by as much as was said") {
   std::atomic<std::int64_t> made{0};
   auto set = data::range(100)
