@@ -153,7 +153,12 @@ struct batch_stage {
   }
   std::int64_t rows() const {
     std::int64_t const n = up.rows();
-    return n < 0 || !drop_remainder || Up::is_batched ? n : n / batch_size * batch_size;
+    if (n < 0 || !drop_remainder) return n;
+    if constexpr (Up::is_batched) {  // a dropped batch has as many rows as it has
+      std::int64_t const batches = up.size();
+      return batches >= 0 && batches % batch_size == 0 ? n : unknown;
+    }
+    return n / batch_size * batch_size;
   }
 };
 

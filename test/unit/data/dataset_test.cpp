@@ -141,6 +141,8 @@ TEST_CASE("parts of a pass, several passes, remainders: what is known of their n
   look(base.batch(4), up_to(10), 3);
   look(base.batch(4, {.drop_remainder = true}), up_to(8), 2);
   CHECK(base.batch(4, {.drop_remainder = true}).rows() == 8);
+  CHECK(base.batch(2).batch(2, {.drop_remainder = true}).rows() == data::unknown);  // 8 of 10
+  CHECK(base.take(8).batch(2).batch(2, {.drop_remainder = true}).rows() == 8);
   look(base.batch(1000), up_to(10), 1);
   CHECK(base.repeat().batch(4).size() == data::infinite);
   // nothing, however often, is nothing, and is found at once
