@@ -72,6 +72,23 @@ class csv_line {
   int column_ = 0;
   bool ended_ = false;
 };
+/// means: the number that digits write, which no type holds, is below 1, so that it is too small
+inline bool is_too_small(std::string_view digits) {
+  std::int64_t places = 0;  // of the first digit that is not 0, left of the point
+  bool begun = false, behind_point = false;
+  std::size_t at = 0;
+  for (; at < digits.size() && digits[at] != 'e' && digits[at] != 'E'; ++at) {
+    char const c = digits[at];
+    if (c == '.') behind_point = true;
+    begun = begun || (c >= '1' && c <= '9');
+    if (c >= '0' && c <= '9') places += (begun && !behind_point) - (!begun && behind_point);
+  }
+  std::string_view exponent = digits.substr(at < digits.size() ? at + 1 : at);
+  if (exponent.starts_with('+')) exponent.remove_prefix(1);
+  std::int32_t by = 0;
+  auto const read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), by);
+  return read.ec == std::errc::result_out_of_range ? exponent[0] == '-' : places + by <= 0;
+}
 template <class T>
 T read_number(csv_line& line) {
   std::string_view field = line.next();
@@ -79,7 +96,11 @@ T read_number(csv_line& line) {
   std::string_view digits = field;
   if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
   auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v);
-  bool const whole = error == std::errc() && end == digits.data() + digits.size();
+  bool const ended = end == digits.data() + digits.size();
+  if constexpr (!std::is_integral_v<T>)
+    if (ended && error == std::errc::result_out_of_range && is_too_small(digits))
+      return digits[0] == '-' ? -T(0) : T(0);
+  bool const whole = error == std::errc() && ended;
   if (!whole || !internal::is_finite(v)) {  // from_chars accepts nan and inf; locus refuses them
     message found;
     line.fail(line.column(), std::is_integral_v<T> ? "an integer that fits its type" : "a number",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datasets in files: what is right is read in order, what is wrong is named with its line.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <doctest/doctest.h>
@@ -106,7 +107,23 @@ TEST_CASE("tables of numbers become batches") {
   CHECK(fails("1,2,99999999999\n").find("column 3: expected an integer") != std::string::npos);
   CHECK(fails("1,2,3,4\n") ==
         "line 1, column 4: expected the end of the line, found another column");
+  CHECK(fails("1e39,2,3\n") == "line 1, column 1: expected a number, found \"1e39\"");
+  CHECK(fails("0.001e999,2,3\n").find("expected a number") != std::string::npos);
+  CHECK(fails("1e-50x,2,3\n").find("expected a number") != std::string::npos);
   CHECK(fails("1,,3\n") == "line 1, column 2: expected a number, found \"\"");
+}
+
+TEST_CASE("a number that is too small for its type is 0 or the nearest subnormal, as NumPy's") {
+  std::string const zeros(400, '0');
+  temporary const f("1e-50,1e-400\n-1e-50,-1e-400\n1e-40,1e-310\n0." + zeros + "1,0." + zeros +
+                    "1E5\n1" + zeros + "e-800,1" + zeros + "e-900\n1e-99999999999,+0.0001e-330\n");
+  std::vector<float> a;
+  std::vector<double> b;
+  for (auto&& [x, y] : data::from_csv<float, double>(f.path())) a.push_back(x), b.push_back(y);
+  CHECK(a == std::vector<float>{0, 0, 1e-40f, 0, 0, 0});
+  CHECK(b == std::vector<double>{0, 0, 1e-310, 0, 0, 0});
+  CHECK(std::signbit(a[1]));
+  CHECK(std::signbit(b[1]));
 }
 
 TEST_CASE("arrays without a header have exactly the size that is named") {
