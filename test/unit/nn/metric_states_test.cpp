@@ -147,6 +147,34 @@ TEST_CASE("precision and recall are Keras'") {
   CHECK(above.results() == reals{2. / 3, 1. / 3});
 }
 
+TEST_CASE("predictions are compared with thresholds in their own type") {
+  auto const look = [](auto type) {
+    using T = decltype(type);
+    CAPTURE(sizeof(T));
+    reals const y{1, 0, 1};
+    Tensor<T, Extents<3>> p;
+    T const of[] = {T(0.2f), T(0.8f), T(0.9f)};  // as floats, above the doubles 0.2 and 0.8
+    std::copy(of, of + 3, p.data());
+    metrics::Precision precision({0.2, 0.8});
+    metrics::Recall recall({0.2, 0.8});
+    metrics::AUC area{{.thresholds = {0.2, 0.8}}};
+    precision.update_state(line(y), p), recall.update_state(line(y), p);
+    area.update_state(line(y), p);
+    CHECK(precision.results() == reals{0.5, 1});
+    CHECK(recall.results() == reals{0.5, 0.5});
+    // (1, 1), (1, 0.5), (0, 0.5), (0, 0): false and true positives
+    CHECK(area.result() == doctest::Approx(0.5));
+    precision.update_state(1, T(0.8f));
+    CHECK(precision.results() == reals{2. / 3, 1});
+  };
+  look(0.f);
+  look(half(0));
+  look(bfloat16(0));
+  metrics::Recall of_doubles({0.2, 0.8});
+  of_doubles.update_state(Line{1, 1}, Line{double(0.2f), double(0.8f)});
+  CHECK(of_doubles.results() == reals{1, 0.5});
+}
+
 TEST_CASE("the area below a curve is Keras'") {
   metrics::AUC a({.num_thresholds = 3});
   CHECK(a.result() == 0);

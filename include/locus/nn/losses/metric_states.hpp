@@ -14,10 +14,16 @@ namespace locus::nn::metrics {
 
 namespace detail {
 
+/// means: v, rounded to T
+template <class T>
+double rounded_to(double v) {
+  return static_cast<double>(static_cast<T>(v));
+}
 /// An operand of a metric on the host.
 struct host_values {
   std::vector<double> of;
   shape extents;
+  double (*rounded)(double) = nullptr;  // to their type, if they are floating
   std::int64_t size() const { return std::int64_t(of.size()); }
   /// units: rows along the first axis; 1 for a number
   std::int64_t rows() const { return extents.rank ? extents.extent[0] : 1; }
@@ -29,16 +35,24 @@ consteval bool require_real() {
                 "locus: a metric counts real numbers and booleans; give it real(z) or abs(z)");
   return real;
 }
+template <class T>
+constexpr auto rounding_of() -> double (*)(double) {
+  if constexpr (is_floating_v<T>)
+    return rounded_to<T>;
+  else
+    return nullptr;
+}
 template <class X>
 host_values on_host(X const& x) {
   if constexpr (number<X>)
-    return {{double(x)}, {}};
+    return {{double(x)}, {}, rounding_of<X>()};
   else if constexpr (locus::internal::is_any_tensor<X>)
     return on_host(x.template to<CpuDevice>().template as<CpuDevice>());
   else {
     using T = typename X::value_type;
     host_values v;
     if constexpr (require_real<T>()) {
+      v.rounded = rounding_of<T>();
       auto const host = to<CpuDevice>(x);
       v.extents = host.extents().as_shape();
       for (std::int64_t i = 0; i < host.size(); ++i)
@@ -194,7 +208,7 @@ class MeanOf : public metric_state<MeanOf<Metric>> {
   Metric metric_;
 };
 
-/// Weighted counts of predictions above thresholds: y_pred > threshold.
+/// Weighted counts of predictions above thresholds: y_pred > threshold, in the type of y_pred.
 class confusion_counts {
  public:
   /// fails: configuration_error for no thresholds, or one that is no number
