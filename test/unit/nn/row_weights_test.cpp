@@ -124,6 +124,36 @@ TEST_CASE("a weight for each class is that of its rows: labels and one-hot targe
   CHECK(refused({1, std::nan("")}).find("no finite number") != std::string::npos);
 }
 
+TEST_CASE("a model with one output has the classes 0 and 1") {
+  Matrix const x{{1, 0}, {0, 1}, {1, 1}, {2, -1}, {-1, 3}}, y{{0}, {1}, {1}, {0}, {1}};
+  nn::class_weights const classes{{0.5, 8}};
+  Row const rows{0.5, 8, 8, 0.5, 8};
+  auto const same = [&]<class Replicas>(std::type_identity<Replicas>) {
+    auto const check = [&](auto const& model, auto loss) {
+      auto a = nn::compile<Replicas, double>(model, plain, loss, nn::BinaryAccuracy{});
+      auto b = nn::compile<Replicas, double>(model, plain, loss, nn::BinaryAccuracy{});
+      CHECK(b.evaluate(x, y, classes)["loss"] == doctest::Approx(a.evaluate(x, y, rows)["loss"]));
+      CHECK(b.fit(x, y, classes, {.epochs = 2, .verbose = 0, .batch_size = 4})["loss"][1] ==
+            doctest::Approx(
+                a.fit(x, y, rows, {.epochs = 2, .verbose = 0, .batch_size = 4})["loss"][1]));
+      double k[2][2];
+      nn::read_values(a.weights("kernel"), k[0]), nn::read_values(b.weights("kernel"), k[1]);
+      for (int i = 0; i < 2; ++i) CHECK(k[1][i] == doctest::Approx(k[0][i]));
+      for (std::vector<double> const& w : {std::vector<double>{1}, {1, 2, 3}})
+        CHECK(message_of<configuration_error>([&] {
+                b.train_on_batch(x, y, nn::class_weights{w});
+              }) == "locus: " + std::to_string(w.size()) +
+                        " weights of classes are given and the model has one output, whose classes "
+                        "are the labels 0 and 1; write one for each");
+    };
+    check(nn::Sequential{nn::Input<2>{}, nn::Dense<1, nn::sigmoid>{}}, nn::BinaryCrossentropy{});
+    check(nn::Sequential{nn::Input<2>{}, nn::Dense<1>{}},
+          nn::BinaryCrossentropy{nn::from_logits, 0.2});
+  };
+  same(std::type_identity<CpuDevice>{});
+  same(std::type_identity<Two>{});
+}
+
 TEST_CASE(
     "weights of rows and of classes multiply: arrays, batches, datasets, labels and one-hot") {
   Matrix const x{{1, 0}, {0, 1}, {1, 1}, {2, -1}, {-1, 3}};

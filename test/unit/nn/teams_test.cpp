@@ -277,14 +277,14 @@ struct score_case {
   score_case(oracle::random& r, std::int64_t rows_, std::int64_t n_, bool labels, double low,
              double high)
       : p({2, {rows_, n_}}), seen({2, {rows_, n_}}), row_weights({1, {rows_}}),
-        class_weights({1, {n_}}), t(labels ? shape{1, {rows_}} : shape{2, {rows_, n_}}),
-        sparse(labels), rows(rows_), n(n_) {
+        class_weights({1, {n_ == 1 && !labels ? 2 : n_}}),
+        t(labels ? shape{1, {rows_}} : shape{2, {rows_, n_}}), sparse(labels), rows(rows_), n(n_) {
     auto fill = [&](array<T>& a, double from, double to) {
       for (std::int64_t i = 0; i < a.size(); ++i) a[i] = T(r.real(from, to));
     };
     fill(p, low, high), fill(seen, 0, 1), fill(row_weights, 0, 2), fill(class_weights, 0, 2);
     for (std::int64_t i = 0; i < t.size(); ++i)
-      t[i] = labels ? U(r.number(0, n - 1)) : U(r.real(0, 1));
+      t[i] = labels ? U(r.number(0, n - 1)) : n == 1 ? U(r.number(0, 1)) : U(r.real(0, 1));
   }
   row of(array<T> const& a, std::int64_t i) const {
     row to;
@@ -333,7 +333,9 @@ void compare(score_case<T, U> const& c, double tolerance, Loss const& loss,
       continue;
     }
     answer const a = answer_of(loss, c.of(c.p, i), t);
-    auto const label = std::int64_t(c.sparse ? t[0] : real(largest(t)));
+    auto const label = std::int64_t(c.sparse   ? t[0]
+                                    : c.n == 1 ? real(t[0] >= 1)
+                                               : real(largest(t)));
     real const w = (of_rows(By) ? real(c.row_weights[i]) : 1) *
                    (of_classes(By) ? real(c.class_weights[label]) : 1);
     real most = 0;

@@ -61,6 +61,11 @@ constexpr bool of_classes(weights_of by) {
   return by == weights_of::classes || by == weights_of::rows_and_classes;
 }
 
+/// means: the number of classes that have weights: of one prediction, the target is the class 0 or 1
+constexpr std::int64_t classes_of(std::int64_t predictions, bool sparse) {
+  return predictions == 1 && !sparse ? 2 : predictions;
+}
+
 /// of a row of logits z: the largest, and the sum of exp(z[j] - largest)
 template <class T>
 struct softmax_state {

@@ -133,7 +133,7 @@ struct score_op {
     if constexpr (Loss::sparse)
       return static_cast<std::int64_t>(*t);
     else
-      return place_of_largest(t, n);
+      return n == 1 ? t[0] >= U(1) : place_of_largest(t, n);
   }
   /// means: the address of the predictions that the metrics read, at row 0
   template <class T, class... Others>
@@ -355,11 +355,14 @@ class objective {
     }
   }
   static void require_weights(shape const& p, shape const& w, bool of_classes) {
-    if (w.rank == 1 && w.extent[0] == p.extent[of_classes ? p.rank - 1 : 0]) return;
+    std::int64_t const n =
+        of_classes ? detail::classes_of(p.extent[p.rank - 1], Loss::sparse) : p.extent[0];
+    if (w.rank == 1 && w.extent[0] == n) return;
     message text;
     throw shape_error(text << "locus: predictions " << p << " get weights " << w
                            << "; give one number for each "
-                           << (of_classes ? "class" : "row of the batch"));
+                           << (of_classes ? n == p.extent[p.rank - 1] ? "class" : "label, 0 and 1"
+                                          : "row of the batch"));
   }
   static void require_fit(shape const& p, shape const& t) {
     std::int64_t const n = p.extent[p.rank - 1], rows = p.extent[0];

@@ -216,9 +216,10 @@ struct score_team {
   LOCUS_HOST_DEVICE T weight(line const& l, [[maybe_unused]] first const& one) const {
     T w(1);
     if constexpr (by_row) w = T(row_weights[l.row / inner]);
-    if constexpr (finds_class)
-      w *= T(class_weights[get<std::size_t(columns)>(one).place]);
-    else if constexpr (by_class)
+    if constexpr (finds_class) {
+      auto const& largest = get<std::size_t(columns)>(one);  // of one target: this target
+      w *= T(class_weights[length == 1 ? (largest.v >= 1) : largest.place]);
+    } else if constexpr (by_class)
       w *= T(class_weights[l.label]);
     return w;
   }

@@ -104,12 +104,18 @@ consteval bool require_targets() {
 [[noreturn, gnu::cold]] inline void refuse_no_rows() {
   throw shape_error("locus: a batch has no rows, and nothing can be learnt from it; leave it out");
 }
-inline void require_class_weights(std::vector<double> const& of, std::int64_t classes) {
+/// outputs: predictions of a row; sparse: of the loss
+inline void require_class_weights(std::vector<double> const& of, std::int64_t outputs,
+                                  bool sparse) {
   message text;
-  if (std::int64_t(of.size()) != classes)
-    throw configuration_error(text << "locus: " << std::int64_t(of.size())
-                                   << " weights of classes are given and the model predicts "
-                                   << classes << " classes; write one for each");
+  if (std::int64_t const n = std::int64_t(of.size()); n != classes_of(outputs, sparse)) {
+    text << "locus: " << n << " weights of classes are given and the model ";
+    if (classes_of(outputs, sparse) != outputs)
+      text << "has one output, whose classes are the labels 0 and 1";
+    else
+      text << "predicts " << outputs << " classes";
+    throw configuration_error(text << "; write one for each");
+  }
   for (double const w : of)
     if (!locus::internal::is_finite(w))
       throw configuration_error(
@@ -213,7 +219,8 @@ void require_end(D const& of, bool all, std::string_view what, std::string_view 
 }  // namespace detail
 
 /// means: the factor of a row's loss by its class: class_weights{{1, 1, 8}}
-/// shape: one factor for each class of the model
+/// shape: one factor for each class of the model; two for a model with one output, for targets below 1
+///        and from 1 on
 /// after: Keras' class_weight
 struct class_weights {
   std::vector<double> of;
@@ -628,7 +635,7 @@ class Trainer final : public training {
   using mirrored = Tensor<T, Dextents<1>, Replicas>;
   mirrored mirrored_weights(class_weights const& w) const {
     shape const out = network_->output_extents();
-    detail::require_class_weights(w.of, out.extent[out.rank - 1]);
+    detail::require_class_weights(w.of, out.extent[out.rank - 1], Loss::sparse);
     Tensor<T, Dextents<1>, CpuDevice> host(std::int64_t(w.of.size()));
     for (std::size_t c = 0; c < w.of.size(); ++c) host.data()[c] = T(w.of[c]);
     return to<Replicas>(host);
