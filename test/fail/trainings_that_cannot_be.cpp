@@ -9,6 +9,10 @@
 // expect-7: locus: arrays are cut into batches on the host; write fetch(x), or give a dataset
 // expect-8: locus: arrays are cut into batches on the host; write fetch(x), or give the model a batch itself
 // expect-9: locus: this loss takes a value for each class, and these targets have one number for each row; take SparseCategoricalCrossentropy, or one_hot<N>(labels)
+// expect-10: locus: a training computes in float or double; write compile<Strategy, float>, which takes data of other types, too
+// expect-11: locus: a shared layer reads tokens, and the sparse gradient of an Embedding is that of one place; share the layers behind it
+#include <locus/nn/layers/embedding.hpp>
+#include <locus/nn/layers/shared.hpp>
 #include <locus/nn/train/trainer.hpp>
 using namespace locus;
 
@@ -42,6 +46,14 @@ auto misuse(Tensor<float, Extents<8, 4>, GpuDevice<0>>& x) { return nn::rows_of(
 auto misuse(Tensor<float, Extents<8, 4>>& x, Tensor<int, Extents<8>>& labels) {
   auto t = nn::compile(model, nn::SGD{}, nn::CategoricalCrossentropy{nn::from_logits});
   return t.train_on_batch(x, labels);
+}
+#elif LOCUS_MUST_FAIL == 10
+auto misuse() { return nn::compile<CpuDevice, half>(model, nn::SGD{}, loss); }
+#elif LOCUS_MUST_FAIL == 11
+auto misuse() {
+  return nn::compile(nn::Sequential{nn::Input<5>{}, nn::shared(nn::Embedding<4, 5>{7}),
+                                    nn::Flatten{}, nn::Dense<3>{}},
+                     nn::SGD{}, loss);
 }
 #else
 auto proper() { return nn::compile(model, nn::SGD{}, loss, nn::SparseCategoricalAccuracy{}); }

@@ -23,6 +23,10 @@ struct shared_state {
   static_assert(!nn::regularizes<State>(),
                 "locus: the penalty of a shared layer would count at each of its places; write "
                 "weight_decay of the optimizer instead");
+  static_assert(
+      std::is_same_v<typename element_taken<State, T>::type, T>,
+      "locus: a shared layer reads tokens, and the sparse gradient of an Embedding is that "
+      "of one place; share the layers behind it");
   using kept = typename State::kept;
   static constexpr bool reads_x = nn::reads_x<State>(), reads_y = nn::reads_y<State>();
   std::shared_ptr<cell> of;

@@ -43,8 +43,11 @@ concept has_gradient = requires(Loss const& l, float const* p) {
   l.slope(l.state(p, t, std::int64_t()), p, t, std::int64_t(), std::int64_t());
 };
 
-template <class Model, class Loss, class... Metrics>
+template <class T, class Model, class Loss, class... Metrics>
 consteval bool require_judges() {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
+                "locus: a training computes in float or double; write compile<Strategy, float>, "
+                "which takes data of other types, too");
   static_assert(has_gradient<Loss>,
                 "locus: the loss of a training has no gradient; take a loss, as "
                 "nn::MeanSquaredError{}, and give metrics behind it");
@@ -253,7 +256,7 @@ struct evaluate_options {
 /// after: keras.Model after compile
 template <class Model, class T, class Replicas, class Optimizer, class Loss, class... Metrics>
 class Trainer final : public training {
-  using judged = std::bool_constant<detail::require_judges<Model, Loss, Metrics...>()>;
+  using judged = std::bool_constant<detail::require_judges<T, Model, Loss, Metrics...>()>;
 
  public:
   using network_type = Network<Model, T, Replicas>;
