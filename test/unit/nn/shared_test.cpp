@@ -132,6 +132,38 @@ struct interrupts {
 
 }  // namespace
 
+TEST_CASE("a shared Dropout draws anew at each of its places") {
+  matrix x(Dextents<2>(1, 64));
+  for (std::int64_t i = 0; i < 64; ++i) x.data()[i] = 1;
+  struct : nn::pass_watch {
+    std::vector<reals> seen;
+    void saw(std::string_view layer, tensor_block const& y) override {
+      if (!layer.starts_with("dropout")) return;
+      auto const* const v = static_cast<double const*>(y.pieces[0].data);
+      seen.emplace_back(v, v + y.extents.size());
+    }
+  } watch;
+  auto const drop = nn::shared(nn::Dropout{0.5});
+  auto const alone = nn::Dropout{0.5};
+  auto const run = [&](auto const& model) {
+    using model_type = std::remove_cvref_t<decltype(model)>;
+    nn::Network<model_type, double, CpuDevice> net(model);
+    typename decltype(net)::kept_type kept{};
+    nn::pass const p{.training = true, .step = 3, .seed = 1, .watch = &watch};
+    auto y = net.state().forward(net.batch_of_examples(x), kept, p);
+    return y;
+  };
+  static_cast<void>(run(nn::Sequential{nn::Input<64>{}, drop, drop, drop}));
+  static_cast<void>(run(nn::Sequential{nn::Input<64>{}, alone}));
+  REQUIRE(watch.seen.size() == 4);
+  CHECK(watch.seen[0] == watch.seen[3]);  // the first place is as a layer alone
+  int kept[3] = {};
+  for (int k = 0; k < 3; ++k)
+    for (double v : watch.seen[std::size_t(k)]) kept[k] += v != 0;
+  CHECK(kept[1] < kept[0]);
+  CHECK(kept[2] < kept[1]);
+}
+
 TEST_CASE("a step that failed between two places of a layer leaves no gradients to the next") {
   auto const one = tower();
   auto const model =

@@ -19,6 +19,7 @@ struct shared_state {
     std::vector<parameter_type*> own{};  // without those of a shared layer inside of this one
     std::vector<typename parameter_type::tensor> sums{};
     bool has_gradients = false;  // of this step, from a place whose backward pass has run
+    std::uint64_t places = 1;
   };
   static_assert(!nn::regularizes<State>(),
                 "locus: the penalty of a shared layer would count at each of its places; write "
@@ -30,7 +31,9 @@ struct shared_state {
   using kept = typename State::kept;
   static constexpr bool reads_x = nn::reads_x<State>(), reads_y = nn::reads_y<State>();
   std::shared_ptr<cell> of;
-  bool first;  // forward; the gradients are complete when the backward pass of its link has ended
+  // 0: the first of the forward pass; the gradients are complete when the backward pass of its link
+  // has ended
+  std::uint64_t place;
 
   shape output_extents() const { return of->state.output_extents(); }
   activation ends_in() const {
@@ -41,18 +44,20 @@ struct shared_state {
   }
   template <class F>
   void for_each_parameter(F&& f) {
-    if (first) of->state.for_each_parameter(f);
+    if (place == 0) of->state.for_each_parameter(f);
   }
   bool learns() { return nn::learns(of->state); }  // at each place
   /// means: f(label, state) for every layer of a shared network, once
   template <class F>
     requires requires(State& s, F&& f) { s.visit(f); }
   void visit(F&& f) {
-    if (first) of->state.visit(f);
+    if (place == 0) of->state.visit(f);
   }
+  /// after: the places have random numbers of their own
   template <class X>
-  auto forward(X const& x, kept& k, pass const& p) {
+  auto forward(X const& x, kept& k, pass p) {
     if (p.training) of->has_gradients = false;
+    if (place > 0) p.seed = derived_seed(p.seed, place);
     return of->state.forward(x, k, p);
   }
   /// after: the gradients are the sums over the places whose backward pass has run
@@ -103,7 +108,7 @@ class Shared {
       if (c.layer != identity_.get()) continue;
       if (c.type == &tag) {
         auto const cell = std::static_pointer_cast<typename State::cell>(c.cell);
-        if (cell->in == in) return State{cell, false};
+        if (cell->in == in) return State{cell, cell->places++};
       }
       message text;
       throw shape_error(text << "locus: a shared " << std::string_view(kind)
@@ -116,7 +121,7 @@ class Shared {
       if (model.is_new_in_cell(&p)) cell->own.push_back(&p);
     });
     model.cells.push_back({identity_.get(), &tag, cell});
-    return State{cell, true};
+    return State{cell, 0};
   }
 
  private:

@@ -198,7 +198,8 @@ struct dropout_state {
 ///        rate
 /// cost:  keeps no mask: the backward pass draws the numbers again
 /// after: keras.layers.Dropout; the mask is a function of seed, step and the element's number in
-///        the global batch: the same for every number of replicas
+///        the global batch: the same for every number of replicas. The places of a shared Dropout
+///        have masks of their own
 struct Dropout {
   static constexpr char const* kind = "Dropout";
   double rate = 0.5;
