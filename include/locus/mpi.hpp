@@ -517,7 +517,7 @@ inline void duplicate(MPI_Comm from, MPI_Comm& comm) {
 /// fails: configuration_error: MPI is not started or has ended, or there is a world already;
 ///        collective_error: a rank does not come
 /// after: the SPMD model of MPI
-class world {
+class [[nodiscard]] world {
  public:
   /// means: starts MPI, unless the program has done it, and ends it with the world then
   /// fails: where MPI does not start in time, since a process of the job does not start it: a line,

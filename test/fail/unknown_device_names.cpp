@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device names that TensorFlow would not take either.
 // expect-1: locus: the device name names no device type; write "/GPU:0" or "/CPU:0"
-// expect-2: locus: the device name does not begin with a slash; write "/GPU:0" or "GPU:0"
+// expect-2: locus: the device name has no type and number; write "/GPU:0" or "GPU:0"
 // expect-3: locus: the device name has an unknown part; write "/device:GPU:0"
 // expect-4: locus: the device name has a part without a proper value; write "/device:GPU:0"
 // expect-5: locus: the device name has an ordinal that is no number from 0; write "/GPU:0"

@@ -159,7 +159,7 @@ constexpr std::string_view sentence(name_error e) {
   switch (e) {
   case name_error::none: return "is a device";
   case name_error::empty: return "names no device type; write \"/GPU:0\" or \"/CPU:0\"";
-  case name_error::no_slash: return "does not begin with a slash; write \"/GPU:0\" or \"GPU:0\"";
+  case name_error::no_slash: return "has no type and number; write \"/GPU:0\" or \"GPU:0\"";
   case name_error::bad_part: return "has an unknown part; write \"/device:GPU:0\"";
   case name_error::bad_value: return "has a part without a proper value; write \"/device:GPU:0\"";
   case name_error::bad_number: return "has an ordinal that is no number from 0; write \"/GPU:0\"";
@@ -190,7 +190,7 @@ consteval bool require_device_name() {
                 "locus: the device name names no device type; write \"/GPU:0\" or \"/CPU:0\"");
   static_assert(
       error != name_error::no_slash,
-      "locus: the device name does not begin with a slash; write \"/GPU:0\" or \"GPU:0\"");
+      "locus: the device name has no type and number; write \"/GPU:0\" or \"GPU:0\"");
   static_assert(error != name_error::bad_part,
                 "locus: the device name has an unknown part; write \"/device:GPU:0\"");
   static_assert(

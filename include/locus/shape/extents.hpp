@@ -15,6 +15,22 @@ namespace locus {
 template <class E>
 inline constexpr bool is_extents = requires { E::pattern; };
 
+namespace internal {
+/// fails: shape_error, always
+[[noreturn, gnu::cold]] inline void refuse_axis(int axis, shape const& s) {
+  message text;
+  throw shape_error(text << "locus: extent(" << axis << ") of extents " << s
+                         << ", which have no such axis; -1 is the last one, -2 the one before");
+}
+/// means: the extent of an axis; a negative one counts from the end
+/// fails: shape_error for an axis that s does not have
+constexpr std::int64_t extent_at(shape const& s, int axis) {
+  int const at = axis < 0 ? axis + s.rank : axis;
+  if (at < 0 || at >= s.rank) refuse_axis(axis, s);
+  return s.extent[at];
+}
+}  // namespace internal
+
 /// means: the extents of a tensor; the constructor takes the dynamic ones, or all
 /// after: std::mdspan's extents, with signed numbers
 template <std::int64_t... E>
@@ -49,7 +65,8 @@ class Extents {
     for (int i = 0; i < rank(); ++i) set(i, s.extent[i]);
   }
 
-  constexpr std::int64_t extent(int i) const { return value_.extent[i]; }
+  /// means: the extent of axis i; a negative one counts from the end
+  constexpr std::int64_t extent(int i) const { return internal::extent_at(value_, i); }
   constexpr shape const& as_shape() const { return value_; }
   friend constexpr bool operator==(Extents const& a, Extents const& b) {
     return a.value_ == b.value_;

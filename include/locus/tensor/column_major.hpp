@@ -113,7 +113,9 @@ class ColumnMajor {
   friend void swap(ColumnMajor& a, ColumnMajor& b) noexcept { swap(a.memory_, b.memory_); }
 
   E extents() const { return E(internal::reversed(memory_.extents().as_shape())); }
-  std::int64_t extent(int axis) const { return memory_.extent(rank() - 1 - axis); }
+  std::int64_t extent(int axis) const {
+    return memory_.extent(axis < 0 ? -1 - axis : rank() - 1 - axis);
+  }
   std::int64_t size() const { return memory_.size(); }
   locus::device device() const { return memory_.device(); }
   /// units: elements between neighbours along an axis; LAPACK's leading dimension is stride(1)

@@ -270,7 +270,8 @@ class Tensor : public tensor_base {
   }
 
   E extents() const { return E(live().extents); }
-  std::int64_t extent(int axis) const { return live().extents.extent[axis]; }
+  /// means: the extent of an axis; a negative one counts from the end
+  std::int64_t extent(int axis) const { return internal::extent_at(live().extents, axis); }
   /// units: elements of the whole value
   std::int64_t size() const { return live().extents.size(); }
   /// means: the device of a replica, also where the type leaves it open; and the number of replicas

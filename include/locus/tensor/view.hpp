@@ -73,7 +73,7 @@ class View {
   }
   T* data() const { return leaf_.data; }
   E extents() const { return E(leaf_.extents); }
-  std::int64_t extent(int axis) const { return leaf_.extents.extent[axis]; }
+  std::int64_t extent(int axis) const { return internal::extent_at(leaf_.extents, axis); }
   std::int64_t stride(int axis) const { return leaf_.strides[axis]; }
   std::int64_t size() const { return leaf_.extents.size(); }
 

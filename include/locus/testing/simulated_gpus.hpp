@@ -13,7 +13,7 @@ using runtime::simulated_options;
 ///        use of devices the configuration may change.
 /// fails: configuration_error, if a tensor is alive at the beginning: its memory would lose its
 ///        device. Tensors that outlive this object keep its devices; a line on stderr says so.
-class simulated_gpus {
+class [[nodiscard]] simulated_gpus {
  public:
   explicit simulated_gpus(int count, simulated_options const& options = {}) {
     detail::push_built({runtime::card_source::simulated, count, options});

@@ -150,7 +150,7 @@ TEST_CASE("a malformed device name: what is wrong with it and what to write") {
     char const *name, *why;
   } const names[] = {
       {"", "names no device type; write \"/GPU:0\" or \"/CPU:0\""},
-      {"GPU", "does not begin with a slash; write \"/GPU:0\" or \"GPU:0\""},
+      {"GPU", "has no type and number; write \"/GPU:0\" or \"GPU:0\""},
       {"/GPU", "has a part without a proper value; write \"/device:GPU:0\""},
       {"/GPU:x", "has an ordinal that is no number from 0; write \"/GPU:0\""},
       {"/device:GPU:-1", "has an ordinal that is no number from 0; write \"/GPU:0\""},

@@ -2,6 +2,7 @@
 // Extents in types, ranges of an axis, layouts.
 #include <doctest/doctest.h>
 
+#include <message_of.hpp>
 #include <string>
 
 #include <locus/shape/extents.hpp>
@@ -58,6 +59,15 @@ struct mapping {
 
 }  // namespace
 
+static_assert(E(5, 6).extent(-1) == 6 && E(5, 6).extent(-3) == 5);
+TEST_CASE(
+    "an axis counts from the end where it is negative, and one that is not there is refused") {
+  for (int const axis : {3, 9, -4})
+    CHECK(
+        message_of([&] { (void)E(5, 6).extent(axis); }) ==
+        "locus: extent(" + std::to_string(axis) +
+            ") of extents [5,4,6], which have no such axis; -1 is the last one, -2 the one before");
+}
 TEST_CASE("extents that do not fit their type are refused with both") {
   CHECK(refusal([] { E(2, 5, 3); }) ==
         "locus: extents [2,5,?] do not fit [?,4,?]; give one number of at least 0 for each open "

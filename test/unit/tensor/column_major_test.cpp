@@ -31,6 +31,7 @@ void check_array() {
   Columns<T, Open, Where, 3, 4, 5> x(rows);
   REQUIRE(x.size() == 60);
   CHECK(x.extents().as_shape() == shape{3, {3, 4, 5}});
+  CHECK((x.extent(-1) == 5 && x.extent(0) == 3 && x.extent(-3) == 3));
   CHECK(x.stride(0) == 1);
   CHECK(x.stride(1) == 3);
   CHECK(x.stride(2) == 12);

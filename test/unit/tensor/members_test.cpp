@@ -53,6 +53,9 @@ void check_resize() {
   CHECK(t.size() == 0);
   CHECK(t.extents() == dextents<2>(0, 0));
   t.resize(4, 6);
+  CHECK(t.extent(-1) == 6);
+  CHECK(view<CpuDevice>(t.data(), dextents<2>(4, 6)).extent(-2) == 4);
+  CHECK(message_of([&] { (void)t.extent(2); }).find("extent(2) of extents [4,6]") == 7);
   CHECK(t.extents() == dextents<2>(4, 6));
   t = 2.5f;
   CHECK(fetch(sum(t)) == 60);

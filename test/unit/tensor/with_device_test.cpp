@@ -82,7 +82,7 @@ TEST_CASE("a request inside with_device yields to an inner one, and to no kernel
 TEST_CASE("a name that is none, or names nobody, is refused in words") {
   auto nothing = [](auto) {};
   CHECK(message_of([&] { with_device("gpu", nothing); }) ==
-        "locus: the device name \"gpu\" does not begin with a slash; write \"/GPU:0\" or "
+        "locus: the device name \"gpu\" has no type and number; write \"/GPU:0\" or "
         "\"GPU:0\"");
   CHECK(message_of([&] { with_device("/gpu:100", nothing); }).find("above 99") !=
         std::string::npos);
