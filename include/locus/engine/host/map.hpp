@@ -5,6 +5,7 @@
 
 #include <locus/engine/host/map_kernel.hpp>  // map_kernel
 #include <locus/engine/host/nest.hpp>        // run_nest, run_plane, threads_for
+#include <locus/engine/host/tiles.hpp>       // has_gaps
 #include <locus/simd/instructions.hpp>       // LOCUS_CLONES, chosen_clone
 
 namespace locus::host {

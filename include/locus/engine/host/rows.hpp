@@ -24,8 +24,8 @@ struct row_fold {
 inline constexpr int rows_of_pass = 16;
 inline constexpr std::int64_t bytes_of_pass = 16384;
 
-/// Rows [first, first + count) of a space, `along` its axis before the last one; at: the offset of
-/// each operand in the first row.
+/// Some rows of a space, neighbours along the axis before the last one; at: the offset of each
+/// operand in the first of them.
 struct row_pass {
   kernel::space const& s;
   kernel::access const* operands;
