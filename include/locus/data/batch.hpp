@@ -97,7 +97,8 @@ template <class Up>
 struct batch_stage {
   using columns = typename batch_of_elements<typename Up::element>::columns;
   using element = typename batch_of_elements<typename Up::element>::element;
-  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = true;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = true,
+                        is_of_rank = Up::is_of_rank;
   Up up;
   std::int64_t batch_size;
   bool drop_remainder;

@@ -20,7 +20,8 @@ struct cache_stage {
                 "locus: cache() behind shuffle() would freeze one order for all epochs; write "
                 "cache() first, then shuffle()");
   using element = typename Up::element;
-  static constexpr bool is_shuffled = false, is_batched = Up::is_batched;
+  static constexpr bool is_shuffled = false, is_batched = Up::is_batched,
+                        is_of_rank = Up::is_of_rank;
   using elements = std::vector<element>;
   struct store {
     std::mutex lock;

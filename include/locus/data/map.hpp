@@ -67,7 +67,8 @@ struct unchanged {
 template <class Up, class F>
 struct map_stage {
   using element = typename F::element;
-  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched,
+                        is_of_rank = Up::is_of_rank;
   static constexpr int chunk = 8;  // at most so many elements for each pair of locks
   Up up;
   F f;
@@ -126,7 +127,8 @@ struct map_stage {
 template <class Up, class Look>
 struct demand_stage {
   using element = typename Up::element;
-  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched,
+                        is_of_rank = Up::is_of_rank;
   Up up;
   Look look;
 

@@ -15,7 +15,8 @@ namespace locus::data::detail {
 template <class Up>
 struct repeat_stage {
   using element = typename Up::element;
-  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched,
+                        is_of_rank = Up::is_of_rank;
   Up up;
   std::int64_t passes;
 
@@ -65,7 +66,8 @@ struct repeat_stage {
 template <class Up>
 struct part_stage {
   using element = typename Up::element;
-  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched;
+  static constexpr bool is_shuffled = Up::is_shuffled, is_batched = Up::is_batched,
+                        is_of_rank = Up::is_of_rank;
   Up up;
   std::int64_t skipped, taken, step = 1;  // taken < 0: all
 

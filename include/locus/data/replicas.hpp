@@ -112,7 +112,7 @@ struct replica_stage {
   using sender = replica_sender<Replicas, batch>;
   using element = typename sender::element;
   static constexpr bool is_shuffled = Up::is_shuffled, is_batched = true, is_distributed = true;
-  static constexpr bool is_of_rank = requires { Up::is_of_rank; };
+  static constexpr bool is_of_rank = Up::is_of_rank;
   Up up;
 
   class cursor {

@@ -27,7 +27,8 @@ namespace detail {
 template <class Up>
 struct shuffle_stage {
   using element = typename Up::element;
-  static constexpr bool is_shuffled = true, is_batched = Up::is_batched;
+  static constexpr bool is_shuffled = true, is_batched = Up::is_batched,
+                        is_of_rank = Up::is_of_rank;
   Up up;
   shuffle_options options;
 

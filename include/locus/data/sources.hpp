@@ -40,7 +40,7 @@ struct rows_of_tensor {
 template <class... Tensors>
 struct tensor_source {
   using element = std::tuple<typename rows_of_tensor<Tensors>::field...>;
-  static constexpr bool is_shuffled = false, is_batched = false;
+  static constexpr bool is_shuffled = false, is_batched = false, is_of_rank = false;
   std::tuple<rows_of_tensor<Tensors>...> tensors;
   std::int64_t count;
 
@@ -60,7 +60,7 @@ struct tensor_source {
 
 struct range_source {
   using element = std::tuple<std::int64_t>;
-  static constexpr bool is_shuffled = false, is_batched = false;
+  static constexpr bool is_shuffled = false, is_batched = false, is_of_rank = false;
   std::int64_t count;
 
   struct cursor {
@@ -103,7 +103,7 @@ struct generator_source {
                 "locus: a generator returns std::optional of an element, empty at its end; "
                 "from_generator takes a function that makes one for each pass");
   using element = as_element_t<decltype(*std::declval<result&>())>;
-  static constexpr bool is_shuffled = false, is_batched = false;
+  static constexpr bool is_shuffled = false, is_batched = false, is_of_rank = false;
   Make make;
   std::int64_t count;
 

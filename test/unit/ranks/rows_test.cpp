@@ -81,6 +81,37 @@ TEST_CASE("the rows of all ranks are one batch, in the order of the ranks") {
   check_as_one(batches<Ranks<AllGpus>>, batches<AllGpus>, 0);
 }
 
+TEST_CASE("stages behind rows_of_rank() pass rows of the rank on") {
+  auto const read = [](auto const& behind) {
+    auto const job = [&] {
+      Tensor<double, Dextents<1>> const x(iota<double>(dextents<1>(8)) + 100. * ranks::rank());
+      auto const own = data::from_tensors(x).batch(4).rows_of_rank();
+      doubles out;
+      for (auto&& [part] : distribute<Mirrored<Ranks<CpuDevice>>>(behind(own))) put(out, part);
+      return out;
+    };
+    auto const ends = testing::on_ranks(2, job);
+    CHECK(ends[0].error == "");
+    CHECK(ends[1].numbers == ends[0].numbers);
+    return ends[0].numbers;
+  };
+  doubles const all{0, 1, 2, 3, 100, 101, 102, 103, 4, 5, 6, 7, 104, 105, 106, 107};
+  auto const first = doubles(all.begin(), all.begin() + 8),
+             last = doubles(all.begin() + 8, all.end());
+  CHECK(read([](auto const& d) { return d; }) == all);
+  CHECK(read([](auto const& d) { return d.prefetch(2); }) == all);
+  CHECK(read([](auto const& d) { return d.cache(); }) == all);
+  CHECK(read([](auto const& d) { return d.repeat(1); }) == all);
+  CHECK(read([](auto const& d) { return d.require_finite(); }) == all);
+  CHECK(read([](auto const& d) { return d.take(1); }) == first);
+  CHECK(read([](auto const& d) { return d.skip(1); }) == last);
+  CHECK(read([](auto const& d) { return d.shard(2, 1); }) == last);
+  CHECK(read([](auto const& d) { return d.shuffle({.seed = 3}); }).size() == all.size());
+  CHECK(read([](auto const& d) {
+          return d.map([](auto x) { return std::tuple(eval(on<CpuDevice>(x + 0.))); });
+        }) == all);
+}
+
 TEST_CASE("training on rows of its own for each rank is that of one process on all rows") {
   check_as_one(train<Ranks<AllGpus>>, train<AllGpus>, 1e-12);
 }
