@@ -73,7 +73,7 @@ std::int64_t sum_along(local_parts const& parts, axis_set axes, shape const& res
     shape const& s = parts.of[r].extents;
     if (!(reduced(s, axes, false) == result))
       refuse_parts("reduce", r, s, parts.of[0].extents, "make all of one shape but for the axes");
-    std::vector<T> const values = host_elements<T>(parts.of[r]);
+    auto const values = host_elements<T>(parts.of[r]);
     std::int64_t along = 1;
     for (int a = 0; a < s.rank; ++a)
       if (has_axis(axes, a)) along *= s.extent[a];
@@ -106,7 +106,7 @@ LOCUS_FUNCTION bool lie_apart(local_parts const& parts);
 template <class T>
 struct host_part {
   shape extents;
-  std::vector<T> values;
+  std::vector<stored_t<T>> values;
 };
 
 /// means: the parts of the replicas of all ranks, in order
@@ -152,9 +152,9 @@ template <class X>
 auto gathered(X const& x, int axis, device_list const& over = {}) {
   if constexpr (is_per_replica<X> && number<typename X::value_type>) {
     using N = typename X::value_type;
-    std::vector<N> mine;
+    std::vector<detail::stored_t<N>> mine;
     for (int r = 0; r < x.size(); ++r) mine.push_back(x[r]);
-    std::vector<N> const all = numbers_of_all(mine, over, "gather");
+    auto const all = numbers_of_all(mine, over, "gather");
     Tensor<N, Dextents<1>, CpuDevice> out{Dextents<1>(std::int64_t(all.size()))};
     std::copy(all.begin(), all.end(), out.data());
     return out;

@@ -84,9 +84,13 @@ N reduce_numbers(std::vector<N> const& mine, device_list const& over, std::strin
   return static_cast<N>(sum);
 }
 
+/// An element in a vector of the standard library, whose vector of bool has no memory to copy.
+template <class T>
+using stored_t = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
+
 /// means: the elements of a tensor, copied to the host
 template <class T>
-std::vector<T> host_elements(local_part const& p) {
+std::vector<stored_t<T>> host_elements(local_part const& p) {
   block_owner const host =
       make_storage(single(cpu(0)), p.extents, element_of_v<T>, static_cast<int>(sizeof(T)));
   auto const bytes = p.size() * static_cast<std::int64_t>(sizeof(T));
@@ -94,8 +98,8 @@ std::vector<T> host_elements(local_part const& p) {
   if (bytes > 0)
     runtime::synchronize(runtime::copy(to, host->pieces[0].data, from, p.data, bytes,
                                        queue_kind::compute, {-1, "reading a replica", p.at}));
-  auto const* const first = static_cast<T const*>(host->pieces[0].data);
-  return std::vector<T>(first, first + p.size());
+  auto const* const first = static_cast<stored_t<T> const*>(host->pieces[0].data);
+  return std::vector<stored_t<T>>(first, first + p.size());
 }
 
 }  // namespace detail

@@ -38,7 +38,7 @@ template <class T>
 void take_first_of_ranks(local_parts const& parts, std::string_view name) {
   if (!parts.lie_on_ranks()) return;
   local_part const& p = parts.of[0];
-  std::vector<T> value = host_elements<T>(p);
+  auto value = host_elements<T>(p);
   std::int64_t const bytes = p.size() * std::int64_t(sizeof(T));
   share_from_first(name, value.data(), bytes);
   copy_local(p.at, p.data, cpu(0), value.data(), bytes, name);
