@@ -81,7 +81,8 @@ class factors {
   std::int64_t each_ = 1;
 };
 LOCUS_FUNCTION void require_fit(host_values const& y_true, host_values const& y_pred);
-/// means: sums of the replicas of all ranks, in their order
+/// means: sums of the replicas of all ranks, in their order; parts[0], from outside of replicas, is equal on all
+///        ranks, and that of rank 0 counts
 LOCUS_FUNCTION std::vector<double> sums_of(std::vector<std::vector<double>> const& parts,
                                            device_list const& over, std::size_t size);
 LOCUS_FUNCTION void require_labels(host_values const& y_true, std::int64_t rows,
@@ -108,16 +109,17 @@ class metric_state {
   template <class... X>
   void update_state(X const&... x) {
     locus::internal::require_all_replicas("update_state");
-    add_to(0, detail::on_host(x)...);
+    add_to(outside, detail::on_host(x)...);
   }
   template <class Device, class... X>
   void update_state(replica_context<Device>& c, X const&... x) {
     if (c.index() == 0) over_ = c.devices();
-    add_to(c.index(), detail::on_host(c, x)...);
+    add_to(1 + c.index(), detail::on_host(c, x)...);
   }
   void reset_state() {
     locus::internal::require_all_replicas("reset_state");
     for (auto& p : parts_) p.clear();
+    over_ = {};
   }
 
  protected:
@@ -129,14 +131,16 @@ class metric_state {
 
  private:
   template <class... Values>
-  void add_to(int replica, Values const&... v) {
+  void add_to(int part, Values const&... v) {
     auto const& self = static_cast<Derived const&>(*this);
-    std::vector<double>& mine = parts_[std::size_t(replica)];
+    std::vector<double>& mine = parts_[std::size_t(part)];
     mine.resize(self.count_of_sums());
     self.add(mine, v...);
   }
-  std::vector<std::vector<double>> parts_{std::size_t(max_devices)};  // [replica of this rank]
-  device_list over_{};                                                // of the replicas
+  static constexpr int outside = 0;  // of replicas
+  std::vector<std::vector<double>> parts_{
+      std::size_t(1 + max_devices)};  // [1 + replica of this rank]
+  device_list over_{};                // of the replicas
 };
 
 /// means: the mean of all numbers: update_state(values), or update_state(values, weights) with a weight for each

@@ -7,6 +7,7 @@
 #include <locus/core/is_finite.hpp>           // is_finite, is_nan
 #include <locus/core/macros.hpp>              // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/nn/losses/metric_states.hpp>  // the declarations
+#include <locus/runtime/ranks.hpp>            // this_rank, lies_on_ranks
 
 LOCUS_COLD_BEGIN
 
@@ -59,7 +60,9 @@ LOCUS_FUNCTION std::int64_t rows_of(host_values const& y_pred) {
 LOCUS_FUNCTION std::vector<double> sums_of(std::vector<std::vector<double>> const& parts,
                                            device_list const& over, std::size_t size) {
   std::vector<double> each, all(size, 0.);
-  for (auto const& p : parts) each.insert(each.end(), p.begin(), p.end());
+  bool const counts_outside = !runtime::lies_on_ranks(over) || runtime::this_rank.rank == 0;
+  for (std::size_t k = counts_outside ? 0 : 1; k < parts.size(); ++k)
+    each.insert(each.end(), parts[k].begin(), parts[k].end());
   each = locus::internal::numbers_of_all(std::move(each), over, "a metric");
   for (std::size_t k = 0; k < each.size(); ++k) all[k % size] += each[k];
   return all;
