@@ -24,6 +24,8 @@ struct bytes_of_ranks;  // runtime/bytes_of_ranks.hpp
 struct rank_functions {
   /// means: the collectives that follow on this thread belong to that run
   void (*begin)(locus::detail::run_state const& run);
+  /// means: they belong to no run
+  void (*end)();
   /// means: the fold of the terms of all ranks, of each value of a bucket; small ones travel as one
   ///        array. The terms of this rank, and the results, are in host memory
   void (*fold)(internal::host_reduction const* bucket, int n, reduction_order order,

@@ -15,6 +15,8 @@ inline namespace LOCUS_RUN_MODE {
 
 /// means: the collectives that follow belong to this run: messages name its statement
 LOCUS_FUNCTION void begin_over_ranks(run_state const& run);
+/// means: they belong to no run
+LOCUS_FUNCTION void end_over_ranks();
 /// means: counts the memory of a transfer between ranks
 LOCUS_FUNCTION void foresee_between_ranks(run_state& run, transfer const& me);
 /// means: broadcast and scatter: the value of rank 0 to all ranks; gather and all_gather: the pieces
@@ -25,10 +27,13 @@ LOCUS_FUNCTION void move_between_ranks(run_state& run, transfer const& me);
 LOCUS_FUNCTION bool exchange_between_ranks(run_state& run, transfer const& me, bool valid);
 
 inline constexpr runtime::rank_functions functions_over_ranks{
-    begin_over_ranks,           internal::fold_over_ranks, internal::prepare_beside,
-    internal::start_over_ranks, foresee_between_ranks,     move_between_ranks,
-    exchange_between_ranks,     internal::tell_ranks,      internal::gather_from_ranks,
-    internal::begin_elsewhere,  internal::give_up_ranks,   internal::share_with_ranks};
+    begin_over_ranks,           end_over_ranks,
+    internal::fold_over_ranks,  internal::prepare_beside,
+    internal::start_over_ranks, foresee_between_ranks,
+    move_between_ranks,         exchange_between_ranks,
+    internal::tell_ranks,       internal::gather_from_ranks,
+    internal::begin_elsewhere,  internal::give_up_ranks,
+    internal::share_with_ranks};
 
 }  // namespace LOCUS_RUN_MODE
 }  // namespace locus::detail

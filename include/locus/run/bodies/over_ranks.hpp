@@ -46,6 +46,7 @@ LOCUS_FUNCTION void begin_over_ranks(run_state const& run) {
   std::uint64_t const number = meets_ranks(run) ? internal::count_run() : 0;
   internal::run_over_ranks = {hash_of_run(run, number), run.seen.site};
 }
+LOCUS_FUNCTION void end_over_ranks() { internal::run_over_ranks = {}; }
 
 /// means: NCCL joins the cards of all ranks, and each replica has one of its own
 LOCUS_FUNCTION bool joins_cards(replica_topology const& on) {

@@ -42,12 +42,25 @@ struct drained {
   }
 };
 
+/// While it lives, collectives between ranks belong to this run.
+struct named_by_run {
+  bool const reaches_ranks;
+  explicit named_by_run(run_state const& run)
+      : reaches_ranks(run.code.over_ranks && runtime::over_ranks) {
+    if (reaches_ranks) runtime::over_ranks->begin(run);
+  }
+  named_by_run(named_by_run const&) = delete;
+  ~named_by_run() {
+    if (reaches_ranks) runtime::over_ranks->end();
+  }
+};
+
 LOCUS_FUNCTION void run(run_state& run) {
   event_scope whole;
   unsigned const watchers = run.seen.watchers;
   if (watchers & runtime::work_watchers) begin_plan(whole, run);
   bind(run);
-  if (run.code.over_ranks && runtime::over_ranks) runtime::over_ranks->begin(run);
+  named_by_run const named(run);
   lay_out(run);
   if (runtime::has_arrivals()) meet_operands(run);
   foresee(run);
