@@ -154,6 +154,8 @@ struct communicator_registry {
   ///        them
   void remove(device_list const& list);
   void forget() noexcept;
+  /// means: the same for sets that join the ranks of a program, which end with their world
+  void forget_ranks() noexcept;
 };
 LOCUS_SHARED_STATE inline communicator_registry& communicators() {
   static communicator_registry* const r = new communicator_registry;

@@ -16,6 +16,8 @@ namespace runtime {
 ///        simulated GPUs drop the work that they have not run
 /// fails: bad_file
 [[gnu::cold]] LOCUS_FUNCTION void close_trace(bool at_exit = false, bool finish = true);
+/// means: a trace runs whose file has the same name in all ranks that this process may join
+LOCUS_FUNCTION bool trace_has_one_name();
 /// at the end of the program. Functions of the end run in reverse order, so this one is added again
 /// after devices are open: it runs while CUDA still answers
 LOCUS_FUNCTION void close_trace_at_end(bool terminating);

@@ -8,6 +8,8 @@ namespace locus::runtime {
 
 /// The number of this rank and of all ranks; a program without a carrier is one rank.
 LOCUS_SHARED_STATE inline constinit rank_numbers this_rank{};
+/// The same for names of files: it stays when the ranks end, since each process still writes files.
+LOCUS_SHARED_STATE inline constinit rank_numbers rank_of_files{};
 
 /// -1: of a program with one rank
 inline int rank_or_none() { return this_rank.ranks > 1 ? this_rank.rank : -1; }

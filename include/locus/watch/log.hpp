@@ -44,6 +44,10 @@ LOCUS_FUNCTION log_frequency how_often_logged();
 /// means: the path, with the process id in place of %p and the rank in place of %r; over ranks, a path
 ///        without both ends with a point and the rank
 LOCUS_FUNCTION text_buffer<4200> path_of_process(std::string_view path);
+/// means: that path is the same in all ranks that this process may join
+LOCUS_FUNCTION bool is_one_name(std::string_view path);
+/// means: the log goes to a file of such a path
+LOCUS_FUNCTION bool log_has_one_name();
 /// callback null: to stderr     fails: configuration_error, inside a callback of the log itself
 LOCUS_FUNCTION void send_log_to(log_callback callback, void* context, int file = -1);
 /// fails: bad_file

@@ -272,6 +272,20 @@ LOCUS_FUNCTION void communicator_registry::forget() noexcept {
   for (stamp& s : last_on_card) s = {};
 }
 
+LOCUS_FUNCTION void communicator_registry::forget_ranks() noexcept {
+  lock_guard waiting(making);
+  lock_guard watching(looking);
+  lock_guard hold(lock);
+  for (dynamic_array<communicator_set*>* all : {&sets, &retired})
+    for (std::size_t i = all->size(); i-- > 0;) {
+      communicator_set* const s = (*all)[i];
+      if (!s->joins_processes()) continue;
+      s->end(!s->is_broken());
+      delete s;
+      all->remove(i);
+    }
+}
+
 LOCUS_FUNCTION void report_collectives() {
   if (std::uncaught_exceptions() > 0) return;
   if (!__atomic_load_n(&communicator_set::any_untold(), __ATOMIC_ACQUIRE)) return;

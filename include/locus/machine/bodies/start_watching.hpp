@@ -26,6 +26,7 @@ namespace locus::runtime {
 struct trace_target {
   mutex lock;
   int file = -1;
+  bool one_name = false;  // for all ranks of a program
   decltype(path_of_process({})) path;
 };
 LOCUS_SHARED_STATE inline trace_target& the_trace_target() {
@@ -51,6 +52,12 @@ LOCUS_FUNCTION void close_trace(bool at_exit, bool finish) {
                       << ": " << std::strerror(errno));
 }
 
+LOCUS_FUNCTION bool trace_has_one_name() {
+  trace_target& to = the_trace_target();
+  lock_guard hold(to.lock);
+  return to.file >= 0 && to.one_name;
+}
+
 LOCUS_FUNCTION void close_trace_at_end(bool terminating) {
   if (terminating) {  // perhaps inside of traced code
     if (!the_tracer().lock().try_lock()) return;
@@ -68,7 +75,7 @@ LOCUS_FUNCTION void open_trace(std::string_view path, trace_options const& optio
   close_trace();
   trace_target& to = the_trace_target();
   lock_guard hold(to.lock);
-  to.path = path_of_process(path);
+  to.path = path_of_process(path), to.one_name = is_one_name(path);
   to.file = open_output("a trace cannot be written to", to.path.view());
   the_tracer().start(options);
   set_watcher(watcher::trace, true);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/join_ranks.hpp declares.
 #pragma once
-#include <locus/collective/rank_queue.hpp>  // end_between_ranks
-#include <locus/core/version.hpp>           // version_text
-#include <locus/run/join_ranks.hpp>         // the declarations
+#include <locus/collective/communicators.hpp>  // communicators
+#include <locus/collective/rank_queue.hpp>     // end_between_ranks
+#include <locus/core/version.hpp>              // version_text
+#include <locus/machine/start_watching.hpp>    // trace_has_one_name
+#include <locus/run/join_ranks.hpp>            // the declarations
+#include <locus/watch/log.hpp>                 // log_has_one_name
 
 LOCUS_COLD_BEGIN
 
@@ -24,7 +27,12 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
                                    << most << ", of up to " << max_devices
                                    << " replicas each: start fewer ranks with more GPUs");
   }
-  runtime::this_rank = {rank, ranks, 0, 0};  // files of a log that begins now have its number
+  runtime::rank_of_files = {rank, ranks};  // files that are opened now have its number
+  if (ranks > 1 && (runtime::log_has_one_name() || runtime::trace_has_one_name()))
+    throw configuration_error(
+        "locus: the log or the trace of this process has begun, and all ranks would write to one "
+        "file; make the world first, before devices are used and files are named");
+  runtime::this_rank = {rank, ranks, 0, 0};
   try {
     int const replicas = runtime::visible_gpus().size();
     runtime::ranks_by = &by, runtime::over_ranks = &locus::detail::functions_over_ranks;
@@ -43,6 +51,7 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
 
 LOCUS_FUNCTION void leave_ranks() {
   end_between_ranks();
+  locus::detail::communicators().forget_ranks();
   runtime::ranks_by = nullptr, runtime::over_ranks = nullptr;
   runtime::this_rank = {};
   forget_cards();

@@ -10,7 +10,7 @@
 #include <locus/core/macros.hpp>          // LOCUS_FUNCTION, LOCUS_COLD_BEGIN
 #include <locus/core/printable.hpp>       // write_printable
 #include <locus/runtime/output_file.hpp>  // open_output
-#include <locus/runtime/ranks.hpp>        // this_rank
+#include <locus/runtime/ranks.hpp>        // this_rank, rank_of_files
 #include <locus/runtime/variables.hpp>    // is_switched_on
 #include <locus/runtime/write_all.hpp>    // write_all, write_to_stderr
 #include <locus/watch/log.hpp>            // the declarations
@@ -41,6 +41,7 @@ struct log_sink {
   void* context = nullptr;
   bool beside_stderr = false;  // warnings also go to stderr
   int file = -1;               // of JSON lines
+  bool one_name = false;       // of that file, for all ranks of a program
 };
 LOCUS_SHARED_STATE inline constinit log_sink log_goes_to;
 LOCUS_SHARED_STATE inline thread_local constinit bool inside_log = false;
@@ -134,11 +135,19 @@ LOCUS_FUNCTION text_buffer<4200> path_of_process(std::string_view path) {
       out << path.substr(i, 1);
       continue;
     }
-    out << (next == 'p' ? static_cast<int>(getpid()) : this_rank.rank);
+    out << (next == 'p' ? static_cast<int>(getpid()) : rank_of_files.rank);
     differs = true, ++i;
   }
-  if (!differs && this_rank.ranks > 1) out << "." << this_rank.rank;
+  if (!differs && rank_of_files.ranks > 1) out << "." << rank_of_files.rank;
   return out;
+}
+
+LOCUS_FUNCTION bool is_one_name(std::string_view path) {
+  return rank_of_files.ranks <= 1 && path.find("%p") == path.npos;
+}
+LOCUS_FUNCTION bool log_has_one_name() {
+  lock_guard hold(log_goes_to.lock);
+  return log_goes_to.file >= 0 && log_goes_to.one_name;
 }
 
 inline void write_json_line(run_event const& e, std::string_view, void*) {
@@ -167,6 +176,8 @@ LOCUS_FUNCTION void open_json_log(std::string_view path) {
   auto const name = path_of_process(path);
   int const file = open_output("the log cannot be written to", name.view());
   send_log_to(write_json_line, nullptr, file);
+  lock_guard hold(log_goes_to.lock);
+  log_goes_to.one_name = is_one_name(path);
 }
 
 }  // namespace locus::runtime
