@@ -19,7 +19,18 @@ struct rank_numbers {
     if (is_all_gpus && ranks > 1) return here.among(gpus_before, all_gpus, true);
     return here.among(rank * here.size(), ranks * here.size());
   }
+  /// means: a list over ranks has these numbers, not those of a world before or after
+  constexpr bool has(device_list const& all) const {
+    return !all.is_over_ranks() || all.is_open() ||
+           number(all.here(), all.has_own_count()) == all.balanced(false);
+  }
 };
+
+[[noreturn, gnu::cold]] inline void refuse_other_world() {
+  throw placement_error(
+      "locus: a tensor over ranks is used in another world than the one in which it was made, or "
+      "without a world; make tensors over ranks inside of their world, and let them end before it");
+}
 
 /// The devices that replace the open devices of one plan in one run; none: not known yet.
 struct open_devices {

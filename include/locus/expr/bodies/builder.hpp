@@ -13,6 +13,7 @@ LOCUS_FUNCTION void binder::set_devices(device_list const& placeholders, device_
 
 LOCUS_FUNCTION void binder::refuse_devices(device_list const& placeholders,
                                            device_list const& actual, std::string_view who) const {
+  if (placeholders.is_over_ranks() && !open->ranks.has(actual)) refuse_other_world();
   place const as =
       placeholders.is_all_gpus() ? place{placeholders}.mirrored() : single(placeholders[0]);
   message text;

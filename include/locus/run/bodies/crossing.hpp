@@ -6,6 +6,7 @@
 #include <locus/plan/schedule.hpp>  // schedule
 #include <locus/run/crossing.hpp>   // the declarations
 #include <locus/run/run.hpp>        // run_plan, crossings
+#include <locus/runtime/ranks.hpp>  // this_rank
 
 LOCUS_LEAN_BEGIN
 
@@ -26,6 +27,8 @@ LOCUS_FUNCTION void crossing::run(local_value const* from, target const& into, c
   only_this.crossings = &crossings;
   only_this.may_alias = true;
   only_this.over_ranks = leaf_.where.devices.is_over_ranks() || into.where.devices.is_over_ranks();
+  for (device_list const& all : {leaf_.where.devices, into.where.devices})
+    if (!runtime::this_rank.has(all)) refuse_other_world();
   int const a = leaf_.where.local_count(), b = into.where.local_count();
   only_this.replicas = a > b ? a : b;
   local_value values[2 * max_devices];

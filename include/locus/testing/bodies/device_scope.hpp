@@ -4,7 +4,9 @@
 #include <locus/backend/devices.hpp>       // build_table, require_no_tensors, end_devices
 #include <locus/backend/gpus.hpp>          // whole_gpu_part
 #include <locus/config/settings.hpp>       // set_soft_device_placement
+#include <locus/core/error.hpp>            // configuration_error
 #include <locus/core/macros.hpp>           // LOCUS_FUNCTION
+#include <locus/runtime/ranks.hpp>         // this_rank
 #include <locus/testing/device_scope.hpp>  // the declarations
 
 namespace locus::testing::detail {
@@ -33,6 +35,10 @@ LOCUS_FUNCTION void pop_devices() {
 
 LOCUS_FUNCTION void push_devices(runtime::card_source const& source,
                                  runtime::configuration const& c) {
+  if (runtime::this_rank.ranks > 1)
+    throw configuration_error(
+        "locus: other devices or another configuration inside of a world: the ranks have told each "
+        "other their GPUs; make them before the world, as .gpus of testing::on_ranks does");
   runtime::require_no_tensors();
   lock_guard hold(runtime::table.lock);
   saved = new saved_devices{runtime::cards_from, runtime::configured, saved};
