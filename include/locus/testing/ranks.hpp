@@ -176,6 +176,7 @@ template <class F>
     delay_of_all_reduce = options.delay;
     if (options.before) options.before(sockets.rank);
     takes_gpus = options.takes_gpus;
+    runtime::rank_of_files = {sockets.rank, sockets.ranks};
     std::optional<simulated_gpus> cards;
     int const gpus = options.gpus.empty() ? 0 : options.gpus[std::size_t(sockets.rank)];
     if (gpus > 0) cards.emplace(gpus, runtime::simulated_options{.cards = options.cards});
@@ -213,6 +214,10 @@ std::vector<rank_end> on_ranks(int count, F const& f, rank_options const& option
     throw configuration_error(
         "locus: on_ranks forks, and this process has used devices; call it before that");
   auto const n = std::size_t(count);
+  if (!options.gpus.empty() && options.gpus.size() != n)
+    throw configuration_error(
+        "locus: on_ranks: the list of GPUs has another length than the number of ranks; write one "
+        "number for each rank, 0 for none");
   std::vector<std::vector<int>> ends(n, std::vector<int>(n, -1));
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = a + 1; b < n; ++b) {
@@ -259,8 +264,12 @@ std::vector<rank_end> on_ranks(int count, F const& f, rank_options const& option
     close(reports[r]);
     std::size_t sizes[2]{};
     waitpid(children[r], &all[r].status, 0);
-    if (bytes.size() < sizeof sizes) continue;
-    std::memcpy(sizes, bytes.data(), sizeof sizes);
+    if (bytes.size() >= sizeof sizes) std::memcpy(sizes, bytes.data(), sizeof sizes);
+    if (bytes.size() != sizeof sizes + sizes[0] * sizeof(double) + sizes[1]) {
+      if (all[r].status == 0)
+        all[r].error = "locus: on_ranks: the rank ended inside of its function";
+      continue;
+    }
     all[r].numbers.resize(sizes[0]);
     if (sizes[0] > 0)
       std::memcpy(all[r].numbers.data(), bytes.data() + sizeof sizes, sizes[0] * sizeof(double));
