@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnyTensor<T, Extents>: a tensor whose place is known only when the program runs.
 #pragma once
+#include <locus/runtime/ranks.hpp>      // lies_on_ranks
 #include <locus/tensor/eval.hpp>        // Tensor
 #include <locus/tensor/file.hpp>        // write_tensor, read_header
 #include <locus/tensor/move_block.hpp>  // move_block
@@ -256,10 +257,14 @@ constexpr void operator/(A const&, B const&) {
 }
 
 /// means: writes the tensor as text, like a Tensor     cost: a copy of the elements to the host
+/// device: of a value over ranks: every rank runs the statement, rank 0 writes
 template <class Stream, class T, class E>
   requires requires(Stream& s) { s.write("", 0); }
 Stream& operator<<(Stream& out, AnyTensor<T, E> const& t) {
-  return out << t.template to<CpuDevice>();
+  auto const host = t.template to<CpuDevice>();
+  if (!runtime::lies_on_ranks(t.where().devices) || runtime::this_rank.rank == 0)
+    detail::print_host(out, host);
+  return out;
 }
 
 }  // namespace locus

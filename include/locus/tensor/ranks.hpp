@@ -2,11 +2,14 @@
 // Functions of a program with ranks: the rows of this rank, the whole on rank 0, work that rank 0
 // does for all.
 #pragma once
+#include <cstring>    // memcpy
 #include <exception>  // exception_ptr
 #include <string>     // string
+#include <utility>    // exchange
 
 #include <locus/collective/local.hpp>           // copy_local
 #include <locus/collective/rank_functions.hpp>  // share_from_first
+#include <locus/runtime/bytes_of_ranks.hpp>     // bytes_of_ranks
 #include <locus/tensor/eval.hpp>                // Tensor
 
 namespace locus {
@@ -52,6 +55,34 @@ void copy_rows(X& x, void* host_rows, bool to_host) {
                          << ", and some rank has others; give each rank the rows of its piece");
 }
 
+/// means: the extents of the rows of all ranks together; before: the rows of the ranks before this one
+/// fails: shape_error, on all ranks, where they differ in other extents than rows
+inline shape rows_of_all(shape const& mine, std::int64_t& before) {
+  if (!runtime::over_ranks) return mine;
+  runtime::bytes_of_ranks told;
+  auto const bytes = std::int64_t(mine.rank) * std::int64_t(sizeof(std::int64_t));
+  runtime::over_ranks->gather("from_rows", mine.extent, bytes, told);
+  shape all = mine;
+  all.extent[0] = 0;
+  int rank = 0;
+  for (std::int64_t at = 0; at < std::int64_t(told.bytes.size()); at += bytes, ++rank) {
+    shape one = mine;
+    std::memcpy(one.extent, told.bytes.data() + at, std::size_t(bytes));
+    if (rank == runtime::this_rank.rank) before = all.extent[0];
+    std::int64_t const rows = std::exchange(one.extent[0], all.extent[0]);
+    if (rank == 0)
+      for (int a = 1; a < mine.rank; ++a) all.extent[a] = one.extent[a];
+    if (!(one == all)) {
+      message text;
+      throw shape_error(text << "locus: from_rows: rows of rank " << rank
+                             << " have other extents than those of rank 0; "
+                             << "give parts that differ in rows alone");
+    }
+    all.extent[0] += rows;
+  }
+  return all;
+}
+
 }  // namespace detail
 
 namespace ranks {
@@ -86,8 +117,8 @@ auto rows(X const& x) {
 /// means: a tensor over ranks whose rows are those that each rank has, in the order of the ranks
 /// shape: (rows of all ranks, d1, d2, ...)
 /// device: Rows, as in Sharded<0, Ranks<CpuDevice>>
-/// cost:  a copy of the rows of this rank; the ranks tell each other their numbers of rows
-/// fails: shape_error, on all ranks, where the numbers of rows are not those of the cut
+/// cost:  a copy of the rows of this rank; the ranks tell each other their extents
+/// fails: shape_error, on all ranks, where the numbers of rows are not those of the cut, or other extents differ
 template <device_policy Rows, class T, class E>
 Tensor<T, Dextents<E::rank()>, Rows> from_rows(Tensor<T, E, CpuDevice> const& mine) {
   using Whole = Tensor<T, Dextents<E::rank()>, Rows>;
@@ -95,10 +126,9 @@ Tensor<T, Dextents<E::rank()>, Rows> from_rows(Tensor<T, E, CpuDevice> const& mi
                 "locus: from_rows makes a tensor in pieces over ranks; write "
                 "from_rows<Sharded<0, Ranks<CpuDevice>>>(mine)");
   if constexpr (detail::require_rows<Whole>()) {
-    shape s = mine.extents().as_shape();
-    std::int64_t const own = s.extent[0];
+    std::int64_t const own = mine.extent(0);
     std::int64_t before = 0;
-    if (runtime::over_ranks) s.extent[0] = runtime::over_ranks->tell("from_rows", own, before);
+    shape const s = detail::rows_of_all(mine.extents().as_shape(), before);
     Whole all{Dextents<E::rank()>(s)};
     place const& at = all.block->where;
     std::int64_t const begin = at.piece_begin(s.extent[0], 0),

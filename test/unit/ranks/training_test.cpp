@@ -3,6 +3,7 @@
 // number of ranks; rank 0 writes, and all ranks stop together.
 #include <cmath>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <locus/locus.hpp>
@@ -135,6 +136,18 @@ TEST_CASE("training over ranks has the bits of one process with as many replicas
       REQUIRE(e.error == "");
       CHECK(e.numbers == one[0].numbers);
     }
+}
+
+TEST_CASE("rank 0 alone writes the plans of a model") {
+  auto const ends = testing::on_ranks(2, [] {
+    auto trainer = make_trainer<Mirrored<Ranks<CpuDevice>>>();
+    std::ostringstream step, forward;
+    nn::explain(step, trainer), nn::explain(forward, trainer.network());
+    return doubles{double(step.str().empty()), double(forward.str().empty())};
+  });
+  for (testing::rank_end const& e : ends) CHECK(e.error == "");
+  CHECK(ends[0].numbers == doubles{0, 0});
+  CHECK(ends[1].numbers == doubles{1, 1});
 }
 
 TEST_CASE("a checkpoint of three ranks goes on with any number of ranks") {

@@ -531,6 +531,7 @@ class Trainer final : public training {
   /// means: prints the plans of one step: forward, loss and metrics, pullbacks of the layers from
   ///        the last to the first with their buckets, and the updates
   /// cost:  one step on a batch of zeros; weights and the optimizer's state are restored afterwards
+  /// device: over ranks: every rank calls it, rank 0 writes
   template <class Stream>
   void explain(Stream& out, std::int64_t rows = 32) {
     detail::kept_state const before(*this);
@@ -538,7 +539,7 @@ class Trainer final : public training {
     train_step(network_->zero_batch(rows), zero_targets(rows), false, &story);
     train_.reset();
     before.restore(*this);
-    locus::internal::write_to(out, story.text(network_->name()));
+    if (writes_here()) locus::internal::write_to(out, story.text(network_->name()));
   }
 
  private:
@@ -895,6 +896,7 @@ template <class Stream, class Model, class T, class Replicas>
 void explain(Stream& out, Network<Model, T, Replicas>& network, std::int64_t rows = 32) {
   detail::plan_story story;
   network.forward(network.zero_batch(rows), &story);
+  if (network.is_over_ranks() && runtime::this_rank.rank != 0) return;
   locus::internal::write_to(out, story.text(network.name()));
 }
 
