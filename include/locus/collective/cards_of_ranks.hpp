@@ -21,7 +21,7 @@ namespace locus::internal {
 /// means: all ranks tell their cards, of the first `gpus` logical GPUs. Rank 0 warns where NCCL
 ///        cannot join them: a rank has GPUs and no NCCL, or two ranks use one card
 LOCUS_FUNCTION void tell_cards(int gpus);
-/// means: the process is one rank again
+/// means: the process is one rank again; communicators that join cards of ranks end
 LOCUS_FUNCTION void forget_cards();
 
 }  // namespace locus::internal

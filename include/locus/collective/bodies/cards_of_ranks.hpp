@@ -5,6 +5,7 @@
 #include <vector>     // vector
 
 #include <locus/collective/cards_of_ranks.hpp>  // the declarations
+#include <locus/collective/communicators.hpp>   // communicators
 #include <locus/collective/ranks.hpp>           // require_carried, write_rank
 #include <locus/collective/topology.hpp>        // nccl_of, facts_of_nccl
 #include <locus/core/environment.hpp>           // from_environment
@@ -100,6 +101,7 @@ LOCUS_FUNCTION void tell_cards(int gpus) {
 }
 
 LOCUS_FUNCTION void forget_cards() {
+  locus::detail::communicators().forget_ranks();
   delete[] runtime::cards_of_ranks.of;
   runtime::cards_of_ranks = {nullptr, runtime::cards_of_ranks.version + 1};
 }

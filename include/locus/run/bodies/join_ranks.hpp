@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of the functions that run/join_ranks.hpp declares.
 #pragma once
-#include <locus/collective/communicators.hpp>  // communicators
-#include <locus/collective/rank_queue.hpp>     // end_between_ranks
-#include <locus/core/version.hpp>              // version_text
-#include <locus/machine/start_watching.hpp>    // trace_has_one_name
-#include <locus/run/join_ranks.hpp>            // the declarations
-#include <locus/watch/log.hpp>                 // log_has_one_name
+#include <locus/collective/rank_queue.hpp>   // end_between_ranks
+#include <locus/core/version.hpp>            // version_text
+#include <locus/machine/start_watching.hpp>  // trace_has_one_name
+#include <locus/run/join_ranks.hpp>          // the declarations
+#include <locus/watch/log.hpp>               // log_has_one_name
 
 LOCUS_COLD_BEGIN
 
@@ -51,7 +50,6 @@ LOCUS_FUNCTION void join_ranks(runtime::rank_carrier const& by, int rank, int ra
 
 LOCUS_FUNCTION void leave_ranks() {
   end_between_ranks();
-  locus::detail::communicators().forget_ranks();
   runtime::ranks_by = nullptr, runtime::over_ranks = nullptr;
   runtime::this_rank = {};
   forget_cards();
