@@ -131,11 +131,12 @@ constexpr auto sum_from_right(G const& g) {
         g, std::make_index_sequence<std::size_t(axis_count<FromRight>)>{});
 }
 
-/// means: g, broadcast to the extents of y
+/// means: g, broadcast to the extents of y; a value of its own also where g is a number, which has no
+///        memory that a copy or a view could read
 template <class G, class Y>
 constexpr auto filled(G const& g, Y const& y) {
   using T = typename G::value_type;
-  if constexpr (!is_narrow(G::pattern, Y::pattern))
+  if constexpr (!is_narrow(G::pattern, Y::pattern) && !is_number<G>)
     return g;
   else if constexpr (reads_replicas<Y>)  // reads y, so that the value is sharded like y
     return where(y == y, g, g);

@@ -79,7 +79,7 @@ constexpr auto as_results(Value const& value, All const& all, std::index_sequenc
 
 /// means: the gradients of the expression `loss` by leaves and names w; g: the adjoint of the loss
 template <bool WithValue, class Loss, class G, class... Ws>
-constexpr auto gradients_of(Loss const& loss, G const& g, Ws const&... w) {
+constexpr auto gradients_by(Loss const& loss, G const& g, Ws const&... w) {
   if constexpr ((require_target<Loss, Ws>() && ...)) {
     (require_same_target(loss, w), ...);
     using facts = loss_facts<Loss, type_list<Ws...>>;
@@ -92,6 +92,10 @@ constexpr auto gradients_of(Loss const& loss, G const& g, Ws const&... w) {
         collect_lets<way, lets::size - 1>(collect<way, 0, 0>(contributions<>{}, value, g), table);
     return as_results<WithValue>(value, all, std::index_sequence_for<Ws...>{}, w...);
   }
+}
+template <bool WithValue, class Loss, class G, class... Ws>
+constexpr auto gradients_of(Loss const& loss, G const& g, Ws const&... w) {
+  return gradients_by<WithValue>(loss, g, as_read_by<Loss>(w)...);
 }
 template <bool WithValue, class Loss, class... Ws>
 constexpr auto gradients_of_loss(Loss const& loss, Ws const&... w) {

@@ -37,6 +37,10 @@ inline constexpr int stands_in_tree = std::is_same_v<L, E>;
 template <class L, class Op, class... Operands>
 inline constexpr int stands_in_tree<L, Node<Op, Operands...>> =
     std::is_same_v<Op, stop_gradient_op> ? 0 : (stands_in_tree<L, Operands> + ... + 0);
+/// a part of a constant Tensor has a leaf type of its own
+template <class T, class E, class Policy, bool Checked>
+inline constexpr int stands_in_tree<Leaf<T, E, Policy, borrowed<Checked>>,
+                                    Leaf<T, E, Policy, borrowed_constant<Checked>>> = 1;
 template <class L, class Lets>
 inline constexpr int stands_in_lets = 0;
 template <class L, class... Lets>

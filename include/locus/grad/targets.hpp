@@ -85,7 +85,30 @@ template <class L, class Op, class... Operands>
 inline constexpr bool looks_at<L, Node<Op, Operands...>> =
     !std::is_same_v<Op, stop_gradient_op> && (looks_at<L, Operands> || ...);
 
+template <class T, class E, class Policy, bool Checked>
+inline constexpr bool looks_at<Leaf<T, E, Policy, borrowed<Checked>>,
+                               Leaf<T, E, Policy, borrowed_constant<Checked>>> = true;
+
 inline namespace LOCUS_MODE {
+
+/// means: the leaf by which Loss reads the tensor of the target: if Loss reads parts of a constant
+///        Tensor alone, one of the type of these parts
+template <class Loss, class W>
+constexpr W const& as_read_by(W const& w) {
+  return w;
+}
+template <class Loss, class T, class E, class Policy, bool Checked>
+constexpr auto as_read_by(Leaf<T, E, Policy, borrowed<Checked>> const& w) {
+  using W = Leaf<T, E, Policy, borrowed<Checked>>;
+  using Source = borrowed_constant<Checked>;
+  using Constant = Leaf<T, E, Policy, Source>;
+  if constexpr (is_active<type_list<W>, Loss>)
+    return w;
+  else if constexpr (stands_in<Constant, Loss> > 0)
+    return Constant{Source(w.source)};
+  else
+    return w;
+}
 
 /// means: the first element of a view is an element of that tensor
 template <class T, class E, class Policy, class Source>
@@ -105,6 +128,8 @@ int readings_in_tree(L const& leaf, E const& e) {
     return 0;
   else if constexpr (std::is_same_v<L, E>)
     return internal::same_reading(leaf, e);
+  else if constexpr (is_leaf<E> && !is_view_leaf<E>)  // of a constant Tensor
+    return internal::same_reading(leaf, L{e.source});
   else if constexpr (is_view_leaf<E>) {
     if constexpr (is_view_leaf<L>)
       return e.data == leaf.data;

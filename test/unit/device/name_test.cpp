@@ -251,8 +251,7 @@ TEST_CASE("what is wrong with a name stands in one sentence") {
   };
   CHECK(refusal("/GPU:7") == "accepted");
   CHECK(refusal("") == said("", "names no device type; " + write));
-  CHECK(refusal("gpu") ==
-        said("gpu", "has no type and number; write \"/GPU:0\" or \"GPU:0\""));
+  CHECK(refusal("gpu") == said("gpu", "has no type and number; write \"/GPU:0\" or \"GPU:0\""));
   CHECK(refusal("/tpu:0") == said("/tpu:0", "has an unknown part; write \"/device:GPU:0\""));
   CHECK(refusal("/gpu") ==
         said("/gpu", "has a part without a proper value; write \"/device:GPU:0\""));

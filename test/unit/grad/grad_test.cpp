@@ -6,6 +6,7 @@
 #endif
 #include "../../on_backends.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "../training/network.hpp"
@@ -172,6 +173,61 @@ TEST_CASE("the adjoint of a value that is read more often than a kernel reads va
   auto const g =
       eval(grad(sum_of_products(named<"x">(x), y, std::make_index_sequence<n>()), named<"x">(x)));
   for (int i = 0; i < 5; ++i) CHECK(g.data()[i] == 325 + 26 * i);
+}
+
+TEST_CASE(
+    "a gradient that is a constant number has memory of its own, where it is alone and in a view") {
+  on_backends([] {
+    using Number = Tensor<double, Extents<>>;
+    Number b(3.), d(-1.), e(-1.);
+    Tensor<double, Dextents<1>> x{1, 2, 3}, dx(3);
+    auto const p = named<"b">(b);
+    auto const q = named<"q">(x);
+    CHECK(fetch(grad(sum(x + p), p)) == 3);
+    d = grad(mean(x - p), p);
+    CHECK(fetch(d) == -1);
+    Number const made = eval(grad(3. * p, p));
+    CHECK(fetch(made) == 3);
+    run(into(d, grad(3. * p, p)), into(dx, 2. * x));
+    CHECK((fetch(d) == 3 && dx(2) == 6));
+    auto const both = value_and_grad(sum(x + b), b);
+    run(into(d, get<0>(both)), into(e, get<1>(both)));
+    CHECK((fetch(d) == 15 && fetch(e) == 3));
+    dx = grad(at<0>(q, 1), q);
+    CHECK((dx(0) == 0 && dx(1) == 1 && dx(2) == 0));
+    dx = grad(at<0>(exp(q), 1), q);
+    CHECK((dx(0) == 0 && std::abs(dx(1) - std::exp(2.)) < 1e-12 && dx(2) == 0));
+    Tensor<double, Dextents<1>> const one = eval(expand_dims<0>(grad(sum(x + b), b)));
+    CHECK((one.size() == 1 && fetch(sum(one)) == 3));
+    CHECK(fetch(b - 0.5 * grad(sum(x + p), p)) == 1.5);
+  });
+}
+
+namespace {
+/// the loss of a function that takes its operand as a constant reference
+template <class W>
+auto variation(W const& w) {
+  return sum(square(w)) + sum(square(slice<0, 1, range::to_end>(w) - slice<0, 0, -1>(w)));
+}
+}  // namespace
+
+TEST_CASE("parts of a constant tensor have a gradient, or are refused: none is left out") {
+  Tensor<double, Dextents<1>> w{1, 3, 2}, g(3);
+  Tensor<double, Dextents<1>> const& constant = w;
+  auto const p = named<"w">(w);
+  auto const is = [&](double a, double b, double c) { return g(0) == a && g(1) == b && g(2) == c; };
+  g = grad(variation(p), p);
+  CHECK(is(-2, 12, 2));
+  g = grad(sum(square(slice(constant, {1, 3}))), constant);
+  CHECK(is(0, 6, 4));
+  g = grad(sum(square(slice(constant, {1, 3}))), w);
+  CHECK(is(0, 6, 4));
+  g = grad_with(at<0>(constant, 2), 5., w);
+  CHECK(is(0, 0, 5));
+  // of the named tensor, and of another constant one
+  CHECK_THROWS_AS((void)grad(sum(p * p) + sum(slice(constant, {1, 3})), p), placement_error);
+  Tensor<double, Dextents<1>> const other{1, 2, 3};
+  CHECK_THROWS_AS((void)grad(sum(square(slice(other, {1, 3}))), w), placement_error);
 }
 
 TEST_CASE("two losses of one type in one plan are refused until they have names") {
