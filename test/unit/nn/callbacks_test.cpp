@@ -143,6 +143,15 @@ TEST_CASE("checkpoints of a training: every epoch, the better ones, every so man
   CHECK(at(here / "steps").epoch == 2);
   CHECK(at(here / "steps").step_of_epoch == 2);
 
+  auto const refused = [](nn::ModelCheckpoint::options const& o) {
+    return message_of<configuration_error>([&] { nn::ModelCheckpoint{o}; });
+  };
+  CHECK(refused({.path = "{epoch}", .save_best_only = true, .every_steps = 4}) ==
+        "locus: ModelCheckpoint saves every 4 steps, which log no val_loss; leave out every_steps, "
+        "or give the steps a ModelCheckpoint of their own");
+  CHECK(refused({.path = "{step}{epoch}-{loss}", .every_steps = 4}).find("log no loss;") !=
+        std::string::npos);
+
   nn::ModelCheckpoint weights{{.path = here / "w", .weights_only = true}};
   t.run(weights, {1});
   CHECK(message_of<bad_file>([&] { at(here / "w"); }).find("no state of an optimizer") !=

@@ -418,7 +418,7 @@ TEST_CASE("a step in front of which a fit stops moves no statistics") {
     Tensor<double, Dextents<2>> bad = x;
     bad.data()[4] = NAN;
     CHECK(stopped_by(trainer, bad, y).find("the batch itself holds NaN") != std::string::npos);
-    for (std::int64_t i = 0; i < bad.size(); ++i) bad.data()[i] = i % 2 ? 1e308 : -1e308;
+    for (std::int64_t i = 0; i < bad.size(); ++i) bad.data()[i] = 1e308;  // in any order of rows
     std::string const text = stopped_by(trainer, bad, y);
     CHECK(text.find("the first layer that makes NaN or infinity is '") != std::string::npos);
     CHECK(text.find("whose weights are finite") != std::string::npos);

@@ -119,7 +119,7 @@ class updater {
   void begin_step() {
     now_.step = iterations_ + 1, now_.rate = rate_of(iterations_);
     if constexpr (requires { base().momentum_of(1); }) {
-      if (known_ > iterations_) known_ = 0, product_ = 1;  // the counter was set back
+      if (known_ > now_.step) known_ = 0, product_ = 1;  // the counter was set back
       for (; known_ < now_.step; ++known_) product_ *= base().momentum_of(known_ + 1);
       now_.product = product_;
     }

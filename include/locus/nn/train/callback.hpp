@@ -69,9 +69,11 @@ class training {
   bool stopping() const { return stopping_; }
   int epochs() const { return epochs_; }         // the epochs of this fit
   std::int64_t steps() const { return steps_; }  // of an epoch; -1: none has ended yet
+  /// means: this epoch has no validation, by .validation_freq; another epoch of this fit has one
+  bool skips_validation() const { return skips_validation_; }
 
  protected:
-  bool stopping_ = false;
+  bool stopping_ = false, skips_validation_ = false;
   int epochs_ = 0;
   std::int64_t steps_ = -1;
   [[noreturn, gnu::cold]] static void refuse_averages();
@@ -83,6 +85,8 @@ class callback {
  public:
   virtual ~callback() = default;
   virtual void on_train_begin(training&) {}
+  /// behind the last epoch, and in front of on_train_end of all callbacks: may set averages as weights
+  virtual void on_train_ending(training&) {}
   virtual void on_train_end(training&, logs const&) {}
   /// in place of on_train_end, where an exception ends the training
   virtual void on_train_failed(training&) noexcept {}

@@ -26,7 +26,7 @@ class SwapEMAWeights : public callback {
   void on_epoch_end(training& t, int, logs&) override {
     if (on_epoch_) put(t, true);
   }
-  void on_train_end(training& t, logs const&) override;
+  void on_train_ending(training& t) override;
   void on_train_failed(training& t) noexcept override { put(t, false); }
 
  private:
@@ -57,6 +57,11 @@ class best_value {
   std::optional<double> best_;
 };
 
+/// means: l lacks the value only because this epoch has no validation
+inline bool comes_later(training const& t, logs const& l, std::string_view name) {
+  return t.skips_validation() && name.starts_with("val_") && !l.has(name);
+}
+
 /// A copy of the weights on the host.
 class kept_weights {
  public:
@@ -70,7 +75,8 @@ class kept_weights {
 };
 }  // namespace detail
 
-/// means: ends the training if a value has not improved for `patience` epochs
+/// means: ends the training if a value has not improved for `patience` epochs; epochs that
+///        .validation_freq leaves without the value do not count
 /// cost:  with restore_best, a copy of the weights to the host after each better epoch
 /// fails: configuration_error, if the value is not logged
 /// after: keras.callbacks.EarlyStopping, with its way of counting
@@ -103,9 +109,11 @@ class EarlyStopping : public callback {
   int waited_ = 0, best_epoch_ = -1, stopped_epoch_ = -1;
 };
 
-/// means: writes a checkpoint after each epoch, after each better epoch, or every so many steps
+/// means: writes a checkpoint after each epoch, after each better epoch, or every so many steps; none
+///        after an epoch that .validation_freq leaves without a value that it needs
 /// cost:  training waits until the whole file is written
-/// fails: bad_file; configuration_error, if the path or `monitor` names a value that is not logged
+/// fails: bad_file; configuration_error, if the path or `monitor` names a value that is not logged, or
+///        one is needed for steps, which log none
 /// after: keras.callbacks.ModelCheckpoint. In the path, {epoch} is the number of finished epochs,
 ///        {step} the number of steps, {val_loss} a logged value
 class ModelCheckpoint : public callback {
@@ -121,12 +129,11 @@ class ModelCheckpoint : public callback {
     int keep = 0;                  // keeps the newest files; 0: all
     position begin = {};           // the start of this training: the result of load_checkpoint
   };
-  explicit ModelCheckpoint(options o)
-      : o_(std::move(o)), best_(o_.monitor, o_.mode, 0), step_(o_.begin.step) {}
+  explicit ModelCheckpoint(options o);
   explicit ModelCheckpoint(char const* path) : ModelCheckpoint(options{.path = path}) {}
 
-  void on_epoch_begin(training&, int epoch) override { epoch_ = epoch, step_of_epoch_ = 0; }
-  void on_batch_end(training& t, std::int64_t, logs const& l) override;
+  void on_epoch_begin(training&, int epoch) override { epoch_ = epoch; }
+  void on_batch_end(training& t, std::int64_t step, logs const& l) override;
   void on_epoch_end(training& t, int epoch, logs& l) override;
   std::string const& last_path() const { return last_path_; }
 
@@ -135,7 +142,8 @@ class ModelCheckpoint : public callback {
   std::string path_of(logs const& l, int epochs_done) const;
   options o_;
   detail::best_value best_;
-  std::int64_t step_, step_of_epoch_ = 0;
+  std::vector<std::string> in_path_;  // names of logged values
+  std::int64_t step_;
   int epoch_ = 0;
   std::string last_path_;
   std::vector<std::string> written_;
@@ -193,7 +201,8 @@ class LearningRateScheduler : public callback {
 };
 
 /// means: multiplies the learning rate by `factor` if a value has not improved for `patience`
-///        epochs; the rate is logged
+///        epochs; the rate is logged. Epochs that .validation_freq leaves without the value do not
+///        count
 /// after: keras.callbacks.ReduceLROnPlateau
 class ReduceLROnPlateau : public callback {
  public:

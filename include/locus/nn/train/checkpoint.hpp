@@ -9,7 +9,9 @@
 namespace locus::nn {
 
 /// The position of a training. The order of batches and the random numbers of layers depend on
-/// seeds and step numbers only, so that these numbers suffice to continue exactly.
+/// seeds and step numbers only, so that these numbers suffice to continue exactly: fit with
+/// {.initial_epoch = int(at.epoch), .initial_step = at.step_of_epoch} and the former options does,
+/// where the former fit was the first over its data.
 struct position {
   std::int64_t epoch = 0;          // the next epoch
   std::int64_t step = 0;           // steps of the whole training

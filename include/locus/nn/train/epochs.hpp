@@ -49,7 +49,8 @@ class epoch_loop {
     for (callback* c : o_.callbacks) c->on_train_failed(training_);
   }
 
-  void begin_epoch(int epoch);
+  /// step: the first of this epoch, where a fit goes on inside of it
+  void begin_epoch(int epoch, std::int64_t step = 0);
   void begin_step() {
     for (callback* c : o_.callbacks) c->on_batch_begin(training_, step_);
   }

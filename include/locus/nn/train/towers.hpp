@@ -62,6 +62,10 @@ class AverageOfWeights {
   void swap(std::vector<parameter<T, Replicas>*> const& weights) {
     for (std::size_t k = 0; k < averages_.size(); ++k) std::swap(weights[k]->value, averages_[k]);
   }
+  /// means: weights = averages, which stay     cost: a copy of each weight
+  void take(std::vector<parameter<T, Replicas>*> const& weights) const {
+    for (std::size_t k = 0; k < averages_.size(); ++k) weights[k]->value = averages_[k];
+  }
 
  private:
   double decay_;
@@ -71,7 +75,7 @@ class AverageOfWeights {
 };
 
 /// means: a callback that updates the average after each step of a trainer; at the end of the
-///        training, the averages become the weights
+///        training, the averages become the weights, from which another training goes on
 template <class Trainer>
 class AverageWeights : public callback {
  public:
@@ -80,9 +84,7 @@ class AverageWeights : public callback {
   void on_batch_end(training&, std::int64_t, logs const&) override {
     average_.update(trainer_.network().parameters());
   }
-  void on_train_end(training&, logs const&) override {
-    average_.swap(trainer_.network().parameters());
-  }
+  void on_train_ending(training&) override { average_.take(trainer_.network().parameters()); }
 
  private:
   Trainer& trainer_;

@@ -167,10 +167,10 @@ decltype(auto) over_replicas(D& data) {
 template <class Replicas, class D>
 class passes_over {
  public:
-  passes_over(D& data, int first) : data_(data), there_(over_replicas<Replicas>(data)) {
-    if (first <= 0) return;
-    there_.seek_epoch(static_cast<std::uint64_t>(first));
-    if constexpr (!std::is_const_v<D>) data_.seek_epoch(static_cast<std::uint64_t>(first));
+  explicit passes_over(D& data) : data_(data), there_(over_replicas<Replicas>(data)) {}
+  void seek_epoch(std::uint64_t n) {
+    there_.seek_epoch(n);
+    if constexpr (!std::is_const_v<D>) data_.seek_epoch(n);
   }
   auto begin() {
     if constexpr (!std::is_const_v<D>) there_.seek_epoch(data_.begin_epoch());
@@ -183,12 +183,51 @@ class passes_over {
   D& data_;
   std::remove_cv_t<decltype(over_replicas<Replicas>(std::declval<D&>()))> there_;
 };
+/// means: the passes of fit over arrays, which the trainer counts, so that another fit has other orders
+template <class Batches>
+class counted_passes {
+ public:
+  counted_passes(Batches& batches, std::uint64_t& next) : batches_(batches), next_(next) {}
+  void seek_epoch(std::uint64_t n) { next_ = n; }
+  auto begin() {
+    batches_.seek_epoch(next_++);
+    return batches_.begin();
+  }
+  auto end() const { return batches_.end(); }
+  std::int64_t size() const { return batches_.size(); }
+
+ private:
+  Batches& batches_;
+  std::uint64_t& next_;
+};
 template <class D>
 std::int64_t steps_of(D const& data) {
   if constexpr (requires { data.size(); })
     return static_cast<std::int64_t>(data.size());
   else
     return -1;
+}
+/// means: the next pass is the one in which a fit goes on behind so many epochs and steps; returns the
+///        number of its batches that are done. Where nobody knows the batches of a pass, it is the
+///        first pass, and the number is that of all batches that are done
+template <class D>
+std::int64_t seek_step(D& batches, std::int64_t epoch, std::int64_t step,
+                       std::int64_t steps_per_epoch) {
+  std::int64_t pass = epoch, done = step;
+  if (steps_per_epoch > 0) {
+    std::int64_t const size = steps_of(batches);
+    done += epoch * steps_per_epoch, pass = 0;
+    if (size > 0) pass = done / size, done %= size;
+  }
+  if constexpr (requires { batches.seek_epoch(0u); })
+    batches.seek_epoch(static_cast<std::uint64_t>(pass));
+  return done;
+}
+[[noreturn, gnu::cold]] inline void refuse_initial_step(std::int64_t step, std::int64_t steps) {
+  message text;
+  text << "locus: .initial_step of fit is " << step;
+  if (step >= 0) text << ", and an epoch has " << steps << " steps";
+  throw configuration_error(text << "; give the number of its batches that are done");
 }
 [[noreturn, gnu::cold]] inline void refuse_empty(std::string_view what) {
   message text;
@@ -347,6 +386,7 @@ class Trainer final : public training {
     std::vector<callback*> callbacks{};
     int verbose = 1;                    // 0: silent, 1: a bar, 2: a line for each epoch
     int initial_epoch = 0;              // the epoch to continue with
+    std::int64_t initial_step = 0;      // batches of this epoch that are done
     std::int64_t steps_per_epoch = -1;  // -1: one pass over the dataset
     std::int64_t validation_steps = -1;
     int validation_freq = 1;       // epochs from one validation to the next
@@ -362,8 +402,10 @@ class Trainer final : public training {
   /// fails: shape_error for an empty dataset, batches of other extents, invalid labels, and a first
   ///        batch with fewer rows than replicas; configuration_error for a dataset without an end and
   ///        no .steps_per_epoch; not_finite with stop_on_nan
-  /// after: each pass is the next epoch of the dataset, so that another fit has other orders; the first
-  ///        is .initial_epoch, if that is not 0
+  /// after: each pass is the next epoch of the dataset, so that another fit has other orders. With
+  ///        .initial_epoch or .initial_step, fit goes on behind the passes and batches of the epochs
+  ///        before: it reads the batches of the pass that are done, and of a dataset of unknown size
+  ///        with .steps_per_epoch all of them
   template <class D>
   history fit(D&& data, fit_options const& o = {}) {
     return run_passes(data, o);
@@ -374,12 +416,11 @@ class Trainer final : public training {
   history fit(D&& data, class_weights const& w, fit_options const& o = {}) {
     return run_passes(data, o, mirrored_weights(w));
   }
-  /// means: the same over the rows of two arrays on the host
+  /// means: the same over the rows of two arrays on the host, whose passes this trainer counts
   template <array_of_rows X, array_of_rows Y>
   history fit(X const& x, Y const& y, fit_options const& o = {}) {
     array_batches<X, Y> batches(o.batch_size, o.shuffle, o.seed, x, y);
-    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
-    return run_epochs(batches, o);
+    return run_passes(batches, o);
   }
   /// means: the same with a weight for each row, for each class, or both, which multiply the loss of
   ///        the row
@@ -388,21 +429,18 @@ class Trainer final : public training {
   template <array_of_rows X, array_of_rows Y, array_of_rows W>
   history fit(X const& x, Y const& y, W const& weights, fit_options const& o = {}) {
     array_batches<X, Y, W> batches(o.batch_size, o.shuffle, o.seed, x, y, weights);
-    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
-    return run_epochs(batches, o);
+    return run_passes(batches, o);
   }
   template <array_of_rows X, array_of_rows Y>
   history fit(X const& x, Y const& y, class_weights const& w, fit_options const& o = {}) {
     array_batches<X, Y> batches(o.batch_size, o.shuffle, o.seed, x, y);
-    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
-    return run_epochs(batches, o, mirrored_weights(w));
+    return run_passes(batches, o, mirrored_weights(w));
   }
   template <array_of_rows X, array_of_rows Y, array_of_rows W>
   history fit(X const& x, Y const& y, W const& of_rows, class_weights const& of_classes,
               fit_options const& o = {}) {
     array_batches<X, Y, W> batches(o.batch_size, o.shuffle, o.seed, x, y, of_rows);
-    batches.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
-    return run_epochs(batches, o, mirrored_weights(of_classes));
+    return run_passes(batches, o, mirrored_weights(of_classes));
   }
 
   /// means: one step of the optimizer; returns loss and metrics of the batch before the step
@@ -770,13 +808,15 @@ class Trainer final : public training {
   template <class D, class... W>
   history run_passes(D& data, fit_options const& o, W const&... w) {
     if constexpr (detail::is_dataset<D>) {
-      detail::passes_over<Replicas, D> passes(data, o.initial_epoch);
+      detail::passes_over<Replicas, D> passes(data);
       return run_epochs(passes, o, w...);
-    } else {
-      if constexpr (requires { data.seek_epoch(0u); })
-        if (o.initial_epoch > 0) data.seek_epoch(static_cast<std::uint64_t>(o.initial_epoch));
+    } else
       return run_epochs(data, o, w...);
-    }
+  }
+  template <class... X, class... W>
+  history run_passes(array_batches<X...>& arrays, fit_options const& o, W const&... w) {
+    detail::counted_passes passes(arrays, array_passes_);
+    return run_epochs(passes, o, w...);
   }
   template <class D, class... W>
   history run_epochs(D& batches, fit_options const& o, W const&... w) {
@@ -784,6 +824,11 @@ class Trainer final : public training {
     detail::require_end(batches, o.steps_per_epoch <= 0, "fit", ".steps_per_epoch");
     seed_ = o.seed, epochs_ = o.epochs, stopping_ = false;
     steps_ = o.steps_per_epoch > 0 ? o.steps_per_epoch : detail::steps_of(batches);
+    std::int64_t first_step = o.initial_step, skipped = 0;  // batches in front of the first step
+    if (first_step < 0 || (first_step > 0 && steps_ >= 0 && first_step >= steps_))
+      detail::refuse_initial_step(first_step, steps_);
+    if (o.initial_epoch > 0 || first_step > 0)
+      skipped = detail::seek_step(batches, o.initial_epoch, first_step, o.steps_per_epoch);
     train_.set_weighting(o.weights);
     detail::epoch_options const of_loop{o.epochs,    o.initial_epoch, o.steps_per_epoch,
                                         o.callbacks, o.verbose,       network_->is_over_ranks()};
@@ -802,7 +847,10 @@ class Trainer final : public training {
       if (network_->is_over_ranks())  // a rank that has other batches is named
         locus::internal::some_rank_says(false, "end of an epoch");
       logs l = logs_of(train_);
-      if (o.validation && (epoch_ + 1) % (o.validation_freq > 0 ? o.validation_freq : 1) == 0) {
+      int const every = o.validation_freq > 0 ? o.validation_freq : 1;
+      bool const judges = o.validation && (epoch_ + 1) % every == 0;
+      skips_validation_ = o.validation && !judges && o.epochs / every > o.initial_epoch / every;
+      if (judges) {
         logs const v = loop.test(
             [&] { return o.validation.judge(*this, {o.batch_size, o.validation_steps}); });
         for (std::size_t k = 0; k < v.names.size(); ++k) l.set("val_" + v.names[k], v.values[k]);
@@ -816,10 +864,15 @@ class Trainer final : public training {
     while (!done()) {
       bool any = false;
       for (auto&& batch : batches) {
+        if (skipped > 0) {
+          --skipped, any = true;
+          continue;
+        }
         auto const& x = std::get<0>(batch);
         if (fresh) {
-          train_.reset(), fresh = false, batch_ = 0;
-          loop.begin_epoch(epoch_);
+          train_.reset(), fresh = false, batch_ = first_step;
+          loop.begin_epoch(epoch_, first_step);
+          first_step = 0;
           if (!any && x.extent(0) < replicas()) detail::refuse_few_rows(x.extent(0), replicas());
         }
         any = true;
@@ -834,6 +887,10 @@ class Trainer final : public training {
         if (done()) break;
       }
       if (!any) detail::refuse_empty("fit");
+      if (fresh && o.steps_per_epoch <= 0) {  // all batches of the epoch were done
+        if (skipped > 0) detail::refuse_initial_step(first_step, first_step - skipped);
+        ++epoch_, first_step = 0;
+      }
       if (!fresh && (o.steps_per_epoch <= 0 || stopping_)) end_epoch();
     }
     loop.end(h);
@@ -855,6 +912,7 @@ class Trainer final : public training {
   bool takes_logits_ = false, told_ = false;
   int epoch_ = 0;
   std::int64_t batch_ = 0;
+  std::uint64_t array_passes_ = 0;  // the next pass over arrays
 };
 
 /// means: a trainer of the model on the devices of Strategy: by default all GPUs, or the CPU if

@@ -12,7 +12,7 @@ LOCUS_FUNCTION void SwapEMAWeights::on_train_begin(training& t) {
   put(t, true), put(t, false);  // fails here, not later, if there are none
 }
 
-LOCUS_FUNCTION void SwapEMAWeights::on_train_end(training& t, logs const&) {
+LOCUS_FUNCTION void SwapEMAWeights::on_train_ending(training& t) {
   put(t, false);
   t.take_averages();
 }
@@ -87,6 +87,7 @@ LOCUS_FUNCTION void EarlyStopping::on_train_begin(training&) {
 }
 
 LOCUS_FUNCTION void EarlyStopping::on_epoch_end(training& t, int epoch, logs& l) {
+  if (detail::comes_later(t, l, o_.monitor)) return;
   double const now = l[o_.monitor];
   if (epoch < o_.start_from_epoch) return;
   if (o_.restore_best && !kept_.has_any()) kept_.keep(t), best_epoch_ = epoch;
@@ -102,14 +103,38 @@ LOCUS_FUNCTION void EarlyStopping::on_epoch_end(training& t, int epoch, logs& l)
   t.stop();
 }
 
-LOCUS_FUNCTION void ModelCheckpoint::on_batch_end(training& t, std::int64_t, logs const& l) {
-  ++step_, ++step_of_epoch_;
-  if (o_.every_steps > 0 && step_ % o_.every_steps == 0) save(t, l, epoch_, step_of_epoch_);
+LOCUS_FUNCTION ModelCheckpoint::ModelCheckpoint(options o)
+    : o_(std::move(o)), best_(o_.monitor, o_.mode, 0), step_(o_.begin.step) {
+  for (std::size_t i = o_.path.find('{'); i < o_.path.size(); i = o_.path.find('{', i + 1)) {
+    std::size_t const end = o_.path.find('}', i);
+    if (end == o_.path.npos) break;
+    std::string name = o_.path.substr(i + 1, end - i - 1);
+    if (name != "epoch" && name != "step") in_path_.push_back(std::move(name));
+    i = end;
+  }
+  if (o_.every_steps <= 0 || (!o_.save_best_only && in_path_.empty())) return;
+  message m;
+  throw configuration_error(
+      m << "locus: ModelCheckpoint saves every " << o_.every_steps << " steps, which log no "
+        << std::string_view(o_.save_best_only ? o_.monitor : in_path_.front())
+        << "; leave out every_steps, or give the steps a ModelCheckpoint of their own");
+}
+
+LOCUS_FUNCTION void ModelCheckpoint::on_batch_end(training& t, std::int64_t step, logs const& l) {
+  ++step_;
+  if (o_.every_steps <= 0 || step_ % o_.every_steps != 0) return;
+  if (step + 1 == t.steps())
+    save(t, l, epoch_ + 1, 0);
+  else
+    save(t, l, epoch_, step + 1);
 }
 
 LOCUS_FUNCTION void ModelCheckpoint::on_epoch_end(training& t, int epoch, logs& l) {
   if (o_.every_epochs <= 0 || (epoch + 1) % o_.every_epochs != 0) return;
-  if (o_.save_best_only && !best_.take(l[o_.monitor])) return;
+  for (std::string const& name : in_path_)
+    if (detail::comes_later(t, l, name)) return;
+  if (o_.save_best_only && (detail::comes_later(t, l, o_.monitor) || !best_.take(l[o_.monitor])))
+    return;
   save(t, l, epoch + 1, 0);
 }
 
@@ -176,8 +201,10 @@ LOCUS_FUNCTION void ReduceLROnPlateau::on_train_begin(training&) {
 }
 
 LOCUS_FUNCTION void ReduceLROnPlateau::on_epoch_end(training& t, int, logs& l) {
-  double const now = l[o_.monitor], rate = t.learning_rate();
+  double const rate = t.learning_rate();
   l.set("learning_rate", rate);
+  if (detail::comes_later(t, l, o_.monitor)) return;
+  double const now = l[o_.monitor];
   if (cooling_ > 0) --cooling_, waited_ = 0;
   if (best_.take(now)) {
     waited_ = 0;

@@ -51,8 +51,8 @@ LOCUS_FUNCTION void epoch_loop::begin() {
   call_each(o_, [&](callback& c) { c.on_train_begin(training_); });
 }
 
-LOCUS_FUNCTION void epoch_loop::begin_epoch(int epoch) {
-  epoch_ = epoch, step_ = 0;
+LOCUS_FUNCTION void epoch_loop::begin_epoch(int epoch, std::int64_t step) {
+  epoch_ = epoch, step_ = step;
   call_each(o_, [&](callback& c) { c.on_epoch_begin(training_, epoch); });
   if (verbose_ == 1) {
     write_line(epoch, {});
@@ -97,6 +97,7 @@ LOCUS_FUNCTION void epoch_loop::end_epoch(logs l, history& h) {
 LOCUS_FUNCTION void epoch_loop::end(history& h) {
   h.stopped = training_.stopping();
   logs const last = h.epochs.empty() ? logs{} : h.epochs.back();
+  call_each(o_, [&](callback& c) { c.on_train_ending(training_); });
   call_each(o_, [&](callback& c) { c.on_train_end(training_, last); });
   ended_ = true;
 }
