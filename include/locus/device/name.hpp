@@ -188,9 +188,8 @@ consteval bool require_device_name() {
   constexpr auto error = parse_device(Name.view()).error;
   static_assert(error != name_error::empty,
                 "locus: the device name names no device type; write \"/GPU:0\" or \"/CPU:0\"");
-  static_assert(
-      error != name_error::no_slash,
-      "locus: the device name has no type and number; write \"/GPU:0\" or \"GPU:0\"");
+  static_assert(error != name_error::no_slash,
+                "locus: the device name has no type and number; write \"/GPU:0\" or \"GPU:0\"");
   static_assert(error != name_error::bad_part,
                 "locus: the device name has an unknown part; write \"/device:GPU:0\"");
   static_assert(
