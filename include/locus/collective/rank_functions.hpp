@@ -52,8 +52,8 @@ struct rank_functions {
   void (*meet)(std::string_view operation, std::int64_t bytes);
   /// means: such a collective has failed: later collectives between ranks fail, with this text
   void (*give_up)(std::string_view text);
-  /// means: data = the bytes of rank 0
-  void (*share)(std::string_view operation, void* data, std::int64_t bytes);
+  /// means: data = the bytes of rank `root`
+  void (*share)(std::string_view operation, void* data, std::int64_t bytes, int root);
 };
 
 }  // namespace locus::runtime
@@ -71,7 +71,7 @@ inline bool some_rank_says(bool mine, std::string_view what = "a vote") {
 inline bool all_ranks_say(bool mine) { return !some_rank_says(!mine); }
 /// means: every rank gets the bytes of rank 0; each calls with the same number of bytes
 inline void share_from_first(std::string_view what, void* data, std::int64_t bytes) {
-  if (runtime::over_ranks) runtime::over_ranks->share(what, data, bytes);
+  if (runtime::over_ranks) runtime::over_ranks->share(what, data, bytes, 0);
 }
 
 }  // namespace locus::internal

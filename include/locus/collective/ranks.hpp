@@ -65,7 +65,8 @@ LOCUS_FUNCTION void begin_elsewhere(std::string_view operation, std::int64_t byt
 LOCUS_FUNCTION void give_up_ranks(std::string_view text);
 LOCUS_FUNCTION std::int64_t tell_ranks(std::string_view operation, std::int64_t mine,
                                        std::int64_t& before);
-LOCUS_FUNCTION void share_with_ranks(std::string_view operation, void* data, std::int64_t bytes);
+LOCUS_FUNCTION void share_with_ranks(std::string_view operation, void* data, std::int64_t bytes,
+                                     int root);
 /// means: the collectives of this process are counted from the first again
 LOCUS_FUNCTION void begin_in_step();
 

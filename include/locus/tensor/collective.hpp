@@ -2,14 +2,13 @@
 // Collectives over tensors on different devices, for programs that place each tensor by hand.
 // Mirrored and sharded tensors do not need them: their plans contain the collectives.
 #pragma once
-#include <algorithm>    // copy
 #include <type_traits>  // remove_cvref
 
 #include <locus/collective/local.hpp>           // local_reduction
 #include <locus/collective/rank_functions.hpp>  // over_ranks
 #include <locus/collective/rebuild.hpp>         // rebuild, use_communicator
 #include <locus/device/name.hpp>                // message << device
-#include <locus/runtime/bytes_of_ranks.hpp>     // bytes_of_ranks
+#include <locus/runtime/ranks.hpp>              // this_rank
 #include <locus/tensor/tensor.hpp>              // Tensor
 
 namespace locus {
@@ -127,17 +126,18 @@ inline void copy_rows(local_parts const& parts, local_part const& whole, int ele
 }
 
 /// means: each replica of a mirrored value over ranks becomes equal to replica `root` of all ranks
-inline void broadcast_over_ranks(target const& at, int root, int element_bytes) {
+template <class T>
+void broadcast_over_ranks(target const& at, int root) {
   constexpr std::string_view name = "broadcast";
-  std::int64_t const bytes = at.extents.size() * element_bytes;
+  std::int64_t const bytes = at.extents.size() * std::int64_t(sizeof(T));
   int const mine = root - at.where.devices.before();
   bool const is_here = mine >= 0 && mine < at.where.local_count();
-  Tensor<std::uint8_t, Dextents<1>, CpuDevice> value{Dextents<1>(bytes)};
+  Tensor<T, Dextents<1>, CpuDevice> value{Dextents<1>(at.extents.size())};
   if (is_here)
     copy_local(cpu(0), value.data(), at.where.at(mine), at.locals[mine].data, bytes, name);
-  runtime::bytes_of_ranks all;
-  runtime::over_ranks->gather(name, value.data(), is_here ? bytes : 0, all);
-  std::copy(all.bytes.begin(), all.bytes.end(), value.data());
+  std::int64_t before = 0;  // the rank that has the replica tells its number, the others 0
+  auto const from = runtime::over_ranks->tell(name, is_here ? runtime::this_rank.rank : 0, before);
+  runtime::over_ranks->share(name, value.data(), bytes, static_cast<int>(from));
   for (int r = 0; r < at.where.local_count(); ++r)
     copy_local(at.where.at(r), at.locals[r].data, cpu(0), value.data(), bytes, name);
 }
@@ -254,8 +254,7 @@ void broadcast(Tensor<T, E, Where>& t, int root) {
     throw placement_error(text << "locus: there is no replica " << root << " among "
                                << at.where.global_count() << "; count them from 0");
   }
-  if (runtime::lies_on_ranks(at.where.devices))
-    return internal::broadcast_over_ranks(at, root, sizeof(T));
+  if (runtime::lies_on_ranks(at.where.devices)) return internal::broadcast_over_ranks<T>(at, root);
   for (int r = 0; r < at.where.local_count(); ++r)
     internal::copy_local(at.where.at(r), at.locals[r].data, at.where.at(root), at.locals[root].data,
                          at.extents.size() * std::int64_t(sizeof(T)), "broadcast");

@@ -224,12 +224,13 @@ LOCUS_FUNCTION std::int64_t tell_ranks(std::string_view operation, std::int64_t 
   return sum;
 }
 
-LOCUS_FUNCTION void share_with_ranks(std::string_view operation, void* data, std::int64_t bytes) {
+LOCUS_FUNCTION void share_with_ranks(std::string_view operation, void* data, std::int64_t bytes,
+                                     int root) {
   locus::detail::no_run const outside;
   rank_point const mine = point_of(operation, bytes);
   meet_ranks(mine);
   if (bytes > 0)
-    require_carried(runtime::ranks_by->broadcast(data, bytes, 0, seconds_for_ranks()), mine);
+    require_carried(runtime::ranks_by->broadcast(data, bytes, root, seconds_for_ranks()), mine);
 }
 
 LOCUS_FUNCTION void begin_in_step() { locus::detail::ranks_so_far = {}; }
