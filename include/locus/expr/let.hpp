@@ -85,7 +85,7 @@ inline namespace LOCUS_MODE {
 /// fails: at binding, when one lambda was used for two lets of one plan with different values
 template <tensor_operand X, class F>
 constexpr auto let(X&& e, F&& f) {
-  auto operand = as_operand<void>(static_cast<X&&>(e));
+  auto operand = as_operand<void, X, true>(static_cast<X&&>(e));
   using E = decltype(operand);
   return static_cast<F&&>(f)(Bound<std::remove_cvref_t<F>, E>{shared<E>::make(std::move(operand))});
 }
@@ -104,7 +104,7 @@ inline namespace LOCUS_MODE {
 /// means: e under the name Name: all its occurrences in a plan are one value
 template <fixed_string Name, tensor_operand X>
 constexpr auto named(X&& e) {
-  auto operand = as_operand<void>(static_cast<X&&>(e));
+  auto operand = as_operand<void, X, true>(static_cast<X&&>(e));
   using E = decltype(operand);
   using Id = decltype(internal::char_list_of<Name>(std::make_index_sequence<Name.view().size()>{}));
   return Bound<Id, E>{shared<E>::make(std::move(operand))};

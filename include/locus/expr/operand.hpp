@@ -104,20 +104,32 @@ consteval auto number_beside() {
 template <class Number, class Weak>
 using number_beside_t = typename decltype(number_beside<Number, Weak>())::type;
 
+/// E is a call with several results, or such a call under a name
+template <class E>
+inline constexpr bool has_several_results = false;
+template <class E>
+constexpr void refuse_several_results() {
+  static_assert(always_false<E>,
+                "locus: a call with several results stands where one is read; write "
+                "auto [values, places] = top_k<2>(x), or result<0>(top_k<2>(x))");
+}
+
 }  // namespace internal
 
 inline namespace LOCUS_MODE {
 
 /// means: the form of an operand inside an expression: the leaf of a tensor, an expression
-///        unchanged, or a Scalar of type Weak for a number
-template <class Weak, operand X>
+///        unchanged, or a Scalar of type Weak for a number. A name may stand for Several results
+template <class Weak, operand X, bool Several = false>
 constexpr auto as_operand(X&& x) {
   using D = std::remove_cvref_t<X>;
   if constexpr (tensor<D>)
     return static_cast<X&&>(x).leaf();
-  else if constexpr (expression<D>)
+  else if constexpr (expression<D>) {
+    if constexpr (!Several && internal::has_several_results<D>)
+      internal::refuse_several_results<D>();
     return D(static_cast<X&&>(x));
-  else if constexpr (std::is_void_v<Weak>)
+  } else if constexpr (std::is_void_v<Weak>)
     return Scalar<internal::number_type_t<D>>{x};
   else {
     using N = internal::number_beside_t<D, Weak>;

@@ -306,6 +306,13 @@ struct called_expression<Node<on_open_op<DeviceCode, Strict>, E>> : called_expre
 
 }  // namespace detail
 
+namespace internal {
+template <class Op, class... Es>
+inline constexpr bool has_several_results<Node<call_op<Op>, Es...>> = (Op::rule.results.count > 1);
+template <class Id, class E>
+inline constexpr bool has_several_results<Bound<Id, E>> = has_several_results<E>;
+}  // namespace internal
+
 /// means: the K-th result of call E; it adds no step
 template <int K, class E>
 struct call_result_op {

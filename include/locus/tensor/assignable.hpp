@@ -61,6 +61,7 @@ consteval bool require_number() {
 /// fails: at compile time: the first error is a sentence, the second prints the types
 template <class T, class E, class X>
 consteval bool require_takes() {
+  if constexpr (internal::has_several_results<X>) internal::refuse_several_results<X>();
   if constexpr (!detail::same_elements<std::is_same_v<T, typename X::value_type>>()) {
     static_cast<void>(sizeof(element_types_do_not_fit<assigned, T, typename X::value_type>));
     return false;

@@ -203,7 +203,7 @@ class Tensor : public tensor_base {
   /// copies the elements of a tensor of the same type. The memory stays where extents agree. The
   /// device stays too: a tensor of GpuDevice<dyn> on another device is copied over, which is
   /// counted
-  Tensor& operator=(Tensor const& o) {
+  Tensor& operator=(Tensor const& o) & {
     if (this == &o) return *this;
     if (!block || !(o.live().extents == block->extents))
       copy_of(o, block ? block->where : o.live().where);
@@ -211,11 +211,11 @@ class Tensor : public tensor_base {
       copy_elements(o);
     return *this;
   }
-  Tensor& operator=(Tensor&& o) noexcept {
+  Tensor& operator=(Tensor&& o) & noexcept {
     take(std::move(o));
     return *this;
   }
-  Tensor& operator=(list_type const& values) {
+  Tensor& operator=(list_type const& values) & {
     shape s{E::rank(), {}};
     detail::measure<E::rank()>(values, s, 0, false);
     if (!(s == live().extents)) {
@@ -230,22 +230,32 @@ class Tensor : public tensor_base {
   /// means: every element = that of the expression, computed by its plan
   template <tensor_operand X, class Mode = mode>
     requires(!std::same_as<std::remove_cvref_t<X>, Tensor>)
-  [[gnu::always_inline]] Tensor& operator=(X&& x) {
+  [[gnu::always_inline]] Tensor& operator=(X&& x) & {
     assign<Mode>(as_operand<void>(std::forward<X>(x)), runtime::site_of_operator());
     return *this;
   }
   /// means: every element = n     fails: shape_error, for an integer that T cannot hold
   template <number X, class Mode = mode>
     requires(E::rank() > 0)
-  Tensor& operator=(X n) {
+  Tensor& operator=(X n) & {
     if constexpr (require_number<T, X>())
       assign<Mode>(full<T>(extents(), internal::checked_number<T>(n)), runtime::site_of_operator());
     return *this;
   }
+  /// to a tensor without a name: refused, with a sentence
+  template <operand X>
+  void operator=(X const&) && {
+    refuse_without_name<X>();
+  }
+  void operator=(list_type const&) && { refuse_without_name<list_type>(); }
 #define LOCUS_ASSIGNING(symbol)                     \
   template <operand X, class Mode = mode>           \
-  Tensor& operator symbol##=(X && x) {              \
+  Tensor& operator symbol##=(X && x)& {             \
     return *this = *this symbol std::forward<X>(x); \
+  }                                                 \
+  template <operand X>                              \
+  void operator symbol##=(X const&)&& {             \
+    refuse_without_name<X>();                       \
   }
   LOCUS_ASSIGNING_OPERATORS(LOCUS_ASSIGNING)
 #undef LOCUS_ASSIGNING
@@ -419,6 +429,12 @@ class Tensor : public tensor_base {
     static constexpr char created = 0;
     if (runtime::log_wants(&created, site))
       internal::log_creation(row_of(element_of_v<T>).name, extents, block->where, site);
+  }
+  template <class X>
+  static constexpr void refuse_without_name() {
+    static_assert(always_false<X>,
+                  "locus: a tensor without a name is assigned to, and nobody could read it; write "
+                  "x = where(mask, e, x) for the elements of a mask, or give the tensor a name");
   }
   void take(Tensor&& o) noexcept {
     block = std::move(o.block);

@@ -209,7 +209,7 @@ TEST_CASE("what a call makes over replicas follows from its roles") {
   // what lies on one device is brought: in pieces, or whole
   using Mixed = decltype(call(backward_op{}, std::declval<X&>(),
                               std::declval<Tensor<float, Extents<12, 3>>&>(), std::declval<S&>()));
-  static_assert(plan_of<Mixed>.copies() == 6);
+  static_assert(plan_of<decltype(result<0>(std::declval<Mixed>()))>.copies() == 6);
   CHECK(plan_of<Sums, M>.explain().view().find("weighted_sums(#2)") != std::string_view::npos);
   CHECK(plan_of<Sums>.why("scale").view() ==
         "scale (#2) runs on sharded<0>(/GPU:0 /GPU:1 /GPU:2): its operands are distributed over "
@@ -246,6 +246,12 @@ TEST_CASE("the results of a call are made by one kernel, and stored where somebo
     CHECK(fetch(result<1>(a) + result<1>(b))(0) == 3 * dw(0));
     CHECK(fetch(result<0>(a))(1, 1) == 2 * x(1, 1));
     CHECK(fetch(result<1>(call(halves_op{}, x)))(1, 1) == x(1, 1) / 2);
+    // a name and a let keep all results
+    auto const [dx, dv, rows] = named<"named">(call(backward_op{1}, x, x, w));
+    CHECK(fetch(dx)(1, 1) == 2 * x(1, 1));
+    CHECK(fetch(dv)(0) == dw(0));
+    CHECK(fetch(let(call(backward_op{1}, x, x, w), [](auto const& c) { return result<1>(c); }))(
+              0) == dw(0));
   });
 }
 
