@@ -309,7 +309,7 @@ TEST_CASE(
           {reinterpret_cast<std::intptr_t>(x.at(0)), 4, 4 * n},
           {reinterpret_cast<std::intptr_t>(y.at(100 + shift % 17)), 4, 4 * (n + gap)}};
       pack<> const no_folds{};
-      host::map_context<stage, pack<>> const context{s, no_folds};
+      host::map_context<stage, pack<>> const context{s, &no_folds};
       host::map_kernel<stage, pack<>, type_list<elements_of<float>>, type_list<float>>::value.run(
           &context, {o, rows, n, true});
       simd::end_of_stream();
