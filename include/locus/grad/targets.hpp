@@ -94,7 +94,7 @@ inline namespace LOCUS_MODE {
 /// means: the leaf by which Loss reads the tensor of the target: if Loss reads parts of a constant
 ///        Tensor alone, one of the type of these parts
 template <class Loss, class W>
-constexpr W const& as_read_by(W const& w) {
+constexpr W as_read_by(W const& w) {
   return w;
 }
 template <class Loss, class T, class E, class Policy, bool Checked>
