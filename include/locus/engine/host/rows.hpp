@@ -20,9 +20,13 @@ struct row_fold {
   double count;
 };
 
-/// The most rows of a pass, and their most bytes: a processor overlaps the folds of neighbours.
+/// The most rows of a pass: a processor overlaps the folds of neighbours.
 inline constexpr int rows_of_pass = 16;
-inline constexpr std::int64_t bytes_of_pass = 16384;
+/// means: the most bytes of a pass over operands of so many bytes. Where these come from behind the
+///        second cache, a short pass lets the processor fetch the next rows while it computes
+constexpr std::int64_t bytes_of_pass(std::int64_t bytes) {
+  return bytes <= 512 << 10 ? 16384 : 4096;
+}
 
 /// Some rows of a space, neighbours along the axis before the last one; at: the offset of each
 /// operand in the first of them.
@@ -79,7 +83,8 @@ void rows(FoldPack const& folds, Last const& last, kernel::space s, kernel::acce
   std::int64_t const each = (count + 8 * threads - 1) / (8 * threads);
   int const trips = static_cast<int>((count + each - 1) / each);
   std::int64_t const neighbours = axis > 0 ? s.extent[axis - 1] : 1,
-                     few = bytes_of_row > 0 ? bytes_of_pass / bytes_of_row : 1;
+                     few =
+                         bytes_of_row > 0 ? bytes_of_pass(count * bytes_of_row) / bytes_of_row : 1;
   bool const together =
       few > 1 && neighbours > 1 &&
       run_operands<type_list<Ins...>, std::conditional_t<keeps, type_list<Outs...>, type_list<>>>::
