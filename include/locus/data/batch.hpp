@@ -155,7 +155,7 @@ struct batch_stage {
   std::int64_t rows() const {
     std::int64_t const n = up.rows();
     if (n < 0 || !drop_remainder) return n;
-    if constexpr (Up::is_batched) {  // a dropped batch has as many rows as it has
+    if constexpr (Up::is_batched) {  // nobody knows the rows of the batches that are dropped
       std::int64_t const batches = up.size();
       return batches >= 0 && batches % batch_size == 0 ? n : unknown;
     }

@@ -72,7 +72,8 @@ class csv_line {
   int column_ = 0;
   bool ended_ = false;
 };
-/// means: the number that digits write, which no type holds, is below 1, so that it is too small
+/// means: the digits write a number below 1. Digits that from_chars finds out of range then write a
+///        number too small for its type, not one too large
 inline bool is_too_small(std::string_view digits) {
   std::int64_t places = 0;  // of the first digit that is not 0, left of the point
   bool begun = false, behind_point = false;

@@ -11,7 +11,7 @@ namespace locus::data {
 
 // A stage has
 //   using element = std::tuple<...>;                one element of a pass
-//   static constexpr bool is_shuffled, is_batched, is_of_rank;   of rank: its batches are rows of one rank
+//   static constexpr bool is_shuffled, is_batched, is_of_rank;   of rank: a batch has rows of one rank
 //   auto open(opening const&) const -> a cursor     which points to the stage; it may be immovable
 //   std::int64_t size() const, rows() const;        elements and examples of one pass, or one of
 inline constexpr std::int64_t unknown = -1, infinite = -2;

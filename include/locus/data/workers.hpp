@@ -77,7 +77,8 @@ class workers {
   };
   struct team {
     using clock = std::chrono::steady_clock;
-    static constexpr std::chrono::microseconds short_time{100};  // of many locks
+    static constexpr std::chrono::microseconds short_time{
+        100};  // a chunk that takes less is doubled
 
     team(Up const& up, F const& of, opening const& o, std::int64_t ahead, int limit)
         : source(up.open(o)), f(of), epoch(o.epoch), most(limit), ring(std::size_t(ahead)) {}

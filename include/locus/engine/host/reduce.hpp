@@ -117,12 +117,11 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
     // several parts for each output only if there are few, long outputs
     std::int64_t const lines = folded, length = in_runs(nest) ? folded * n : folded;
     std::int64_t parts = 1;
-    std::int64_t const few = in_runs(nest) ? 64 : 16;
+    std::int64_t const few = in_runs(nest) ? parts_of_lines : 16;
     if (runs < few && length * (in_runs(nest) || n > columns ? 1 : n) > (1 << 15)) {
-      parts = (few + runs - 1) / runs;
-      std::int64_t const most =
-          in_runs(nest) && lines == 1 ? n / least_part : lines / (in_runs(nest) ? 1 : 512);
-      if (parts > most) parts = most < 1 ? 1 : most;
+      parts = parts_of(few, runs,
+                       in_runs(nest) && lines == 1 ? n / least_part
+                                                   : lines / (in_runs(nest) ? 1 : 512));
     }
     from_memory = bytes > runtime::last_level_cache();
     std::int64_t const width = in_runs(nest) ? 1 : columns;
@@ -179,35 +178,37 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
   void offsets_of(fold_nest const& nest, std::int64_t o, std::int64_t* at) const {
     for (int k = 0; k < all; ++k) at[k] = nest.kept_offset(a[k], o);
   }
-  static constexpr std::int64_t least_part = 32768;  // elements of a part of a line
-  /// means: elements of a part of a line that has `parts` parts
-  static std::int64_t length_of_part(std::int64_t n, std::int64_t parts) {
-    return (n / parts + 8191) / 8192 * 8192;
+  static constexpr std::int64_t least_part = 32768;   // elements of a part of a line
+  static constexpr std::int64_t parts_of_lines = 64;  // of all runs together
+  /// means: the parts of each run, so that all runs together have `wanted` parts; at most `most`
+  static std::int64_t parts_of(std::int64_t wanted, std::int64_t runs, std::int64_t most) {
+    std::int64_t const parts = (wanted + runs - 1) / runs;
+    return parts < most ? parts : most < 1 ? 1 : most;
   }
   /// means: the fold of a line that stands alone, on this thread, with the parts of several threads
   void fold_one_line() const {
-    std::int64_t const n = s.extent[0];
-    std::int64_t parts = n / least_part;
-    if (parts > 64) parts = 64;
-    std::int64_t at[all]{};
+    std::int64_t const n = s.extent[0], parts = parts_of(parts_of_lines, 1, n / least_part);
+    std::int64_t const at[all]{};
     totals t = start();
-    if (parts <= 1)
+    if (parts == 1)
       fold_line(t, at, n);
-    else {
-      std::int64_t const each = length_of_part(n, parts);
-      for (std::int64_t part = 0, begin = 0; part < parts; ++part) {
-        std::int64_t const end = part == parts - 1 || begin + each > n ? n : begin + each;
-        for (int k = 0; k < elements; ++k) at[k] = begin * a[k].stride[0];
-        for (int m = 0; m < element_outs; ++m)
-          at[first_element_out + m] = begin * a[first_element_out + m].stride[0];
+    else
+      for (std::int64_t part = 0; part < parts; ++part) {
         totals one = start();
-        fold_line(one, at, end - begin);
+        fold_part(one, at, n, part, parts);
         combine_into(t, one);
-        begin = end;
       }
-      for (std::int64_t& offset : at) offset = 0;
-    }
     finish(t, at);
+  }
+  /// means: folds part number `part` of a line of n elements at offsets `at` into t
+  void fold_part(totals& t, std::int64_t const* at, std::int64_t n, std::int64_t part,
+                 std::int64_t parts) const {
+    std::int64_t const each = (n / parts + 8191) / 8192 * 8192;
+    std::int64_t const begin = part * each < n ? part * each : n;
+    std::int64_t const end = part == parts - 1 || begin + each > n ? n : begin + each;
+    std::int64_t element_at[all];
+    for (int k = 0; k < all; ++k) element_at[k] = at[k] + begin * a[k].stride[s.rank - 1];
+    fold_line(t, element_at, end - begin);
   }
   /// means: folds one line of n elements at offsets `at` into t
   void fold_line(totals& t, std::int64_t const* at, std::int64_t n) const {
@@ -278,22 +279,19 @@ struct folding<FoldsAll, type_list<Reducers...>, Stage, Rest, type_list<Elements
                 std::int64_t n, std::int64_t folded, totals* to) const {
     std::int64_t at[all];
     offsets_of(nest, o, at);
-    bool const cut_line = folded == 1;
-    std::int64_t const whole = cut_line ? n : folded;
-    std::int64_t const each = cut_line ? length_of_part(n, parts) : (whole + parts - 1) / parts;
-    std::int64_t const begin = part * each < whole ? part * each : whole;
-    std::int64_t const end = part == parts - 1 || begin + each > whole ? whole : begin + each;
-    int const last = s.rank - 1;
     totals t = start();
-    std::int64_t element_at[all];
-    if (cut_line) {
-      for (int k = 0; k < all; ++k) element_at[k] = at[k] + begin * a[k].stride[last];
-      fold_line(t, element_at, end - begin);
-    } else
+    if (folded == 1)
+      fold_part(t, at, n, part, parts);
+    else {
+      std::int64_t const each = (folded + parts - 1) / parts;
+      std::int64_t const begin = part * each < folded ? part * each : folded;
+      std::int64_t const end = begin + each > folded ? folded : begin + each;
       for (std::int64_t i = begin; i < end; ++i) {
-        for (int k = 0; k < all; ++k) element_at[k] = at[k] + nest.folded_offset(a[k], i);
-        fold_line(t, element_at, n);
+        std::int64_t line_at[all];
+        for (int k = 0; k < all; ++k) line_at[k] = at[k] + nest.folded_offset(a[k], i);
+        fold_line(t, line_at, n);
       }
+    }
     if (to)
       *to = t;
     else

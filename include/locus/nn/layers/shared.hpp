@@ -31,8 +31,8 @@ struct shared_state {
   using kept = typename State::kept;
   static constexpr bool reads_x = nn::reads_x<State>(), reads_y = nn::reads_y<State>();
   std::shared_ptr<cell> of;
-  // 0: the first of the forward pass; the gradients are complete when the backward pass of its link
-  // has ended
+  // the number of this place in the forward pass; the gradients are complete when the backward pass
+  // of place 0 has ended
   std::uint64_t place;
 
   shape output_extents() const { return of->state.output_extents(); }

@@ -65,6 +65,11 @@ constexpr bool of_classes(weights_of by) {
 constexpr std::int64_t classes_of(std::int64_t predictions, bool sparse) {
   return predictions == 1 && !sparse ? 2 : predictions;
 }
+/// means: the class of a single target: 1 for the label 1, 0 for the label 0
+template <class T>
+LOCUS_HOST_DEVICE constexpr int class_of_label(T label) {
+  return label >= T(1);
+}
 
 /// of a row of logits z: the largest, and the sum of exp(z[j] - largest)
 template <class T>

@@ -133,7 +133,7 @@ struct score_op {
     if constexpr (Loss::sparse)
       return static_cast<std::int64_t>(*t);
     else
-      return n == 1 ? t[0] >= U(1) : place_of_largest(t, n);
+      return n == 1 ? class_of_label(t[0]) : place_of_largest(t, n);
   }
   /// means: the address of the predictions that the metrics read, at row 0
   template <class T, class... Others>

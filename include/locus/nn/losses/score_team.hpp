@@ -217,8 +217,8 @@ struct score_team {
     T w(1);
     if constexpr (by_row) w = T(row_weights[l.row / inner]);
     if constexpr (finds_class) {
-      auto const& largest = get<std::size_t(columns)>(one);  // of one target: this target
-      w *= T(class_weights[length == 1 ? (largest.v >= 1) : largest.place]);
+      auto const& largest = get<std::size_t(columns)>(one);  // of a single target: that target
+      w *= T(class_weights[length == 1 ? class_of_label(largest.v) : largest.place]);
     } else if constexpr (by_class)
       w *= T(class_weights[l.label]);
     return w;

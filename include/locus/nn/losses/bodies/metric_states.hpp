@@ -114,9 +114,9 @@ LOCUS_FUNCTION void confusion_counts::add(std::vector<double>& sums,
   detail::require_fit(y_true, y_pred);
   detail::factors const w(weights, y_pred);
   std::size_t const n = thresholds_.size();
-  std::vector<double> of = thresholds_;  // a float of 0.2f is not above 0.2
-  if (y_pred.rounded)
-    for (double& t : of) t = y_pred.rounded(t);
+  std::vector<double> thresholds = thresholds_;
+  if (y_pred.rounded)  // 0.2f, a little more than 0.2, is not above a threshold of 0.2
+    for (double& t : thresholds) t = y_pred.rounded(t);
   // first in buckets: bucket k has the predictions above exactly k thresholds
   std::vector<double> buckets(2 * (n + 1), 0.);
   for (std::int64_t i = 0; i < y_pred.size(); ++i) {
@@ -124,7 +124,8 @@ LOCUS_FUNCTION void confusion_counts::add(std::vector<double>& sums,
     bool const positive = y_true.of[std::size_t(i)] != 0;
     std::size_t const above =
         !locus::internal::is_nan(p)
-            ? std::size_t(std::lower_bound(of.begin(), of.end(), p) - of.begin())
+            ? std::size_t(std::lower_bound(thresholds.begin(), thresholds.end(), p) -
+                          thresholds.begin())
             : 0;
     buckets[2 * above + (positive ? 0 : 1)] += by;
     sums[2 * n + (positive ? 0 : 1)] += by;

@@ -103,15 +103,27 @@ LOCUS_FUNCTION void EarlyStopping::on_epoch_end(training& t, int epoch, logs& l)
   t.stop();
 }
 
+namespace detail {
+/// means: letter(c) for each letter of a path, name(n) for each {n} in the path, in order
+template <class Letter, class Name>
+void read_path(std::string_view path, Letter const& letter, Name const& name) {
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    std::size_t const end = path[i] == '{' ? path.find('}', i) : path.npos;
+    if (end == path.npos)
+      letter(path[i]);
+    else
+      name(path.substr(i + 1, end - i - 1)), i = end;
+  }
+}
+}  // namespace detail
+
 LOCUS_FUNCTION ModelCheckpoint::ModelCheckpoint(options o)
     : o_(std::move(o)), best_(o_.monitor, o_.mode, 0), step_(o_.begin.step) {
-  for (std::size_t i = o_.path.find('{'); i < o_.path.size(); i = o_.path.find('{', i + 1)) {
-    std::size_t const end = o_.path.find('}', i);
-    if (end == o_.path.npos) break;
-    std::string name = o_.path.substr(i + 1, end - i - 1);
-    if (name != "epoch" && name != "step") in_path_.push_back(std::move(name));
-    i = end;
-  }
+  detail::read_path(
+      o_.path, [](char) {},
+      [&](std::string_view name) {
+        if (name != "epoch" && name != "step") in_path_.emplace_back(name);
+      });
   if (o_.every_steps <= 0 || (!o_.save_best_only && in_path_.empty())) return;
   message m;
   throw configuration_error(
@@ -158,21 +170,17 @@ LOCUS_FUNCTION void ModelCheckpoint::save(training& t, logs const& l, int epochs
 
 LOCUS_FUNCTION std::string ModelCheckpoint::path_of(logs const& l, int epochs_done) const {
   std::string out;
-  for (std::size_t i = 0; i < o_.path.size(); ++i) {
-    std::size_t const end = o_.path[i] == '{' ? o_.path.find('}', i) : o_.path.npos;
-    if (end == o_.path.npos) {
-      out += o_.path[i];
-      continue;
-    }
-    std::string_view const name = std::string_view(o_.path).substr(i + 1, end - i - 1);
-    char text[40];
-    if (name == "epoch" || name == "step")
-      std::snprintf(text, sizeof text, "%04lld",
-                    static_cast<long long>(name == "epoch" ? epochs_done : step_));
-    else
-      internal::write_number(text, sizeof text, "%.4f", l[name]);
-    out += text, i = end;
-  }
+  detail::read_path(
+      o_.path, [&](char c) { out += c; },
+      [&](std::string_view name) {
+        char text[40];
+        if (name == "epoch" || name == "step")
+          std::snprintf(text, sizeof text, "%04lld",
+                        static_cast<long long>(name == "epoch" ? epochs_done : step_));
+        else
+          internal::write_number(text, sizeof text, "%.4f", l[name]);
+        out += text;
+      });
   return out;
 }
 
