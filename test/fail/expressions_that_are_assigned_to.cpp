@@ -20,6 +20,7 @@
 // expect-18: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
 // expect-20: locus: a part is written of a view, or of a Tensor that has a name, is no constant and lies on one device or in pieces; a part of a part only on one device
 // expect-21: locus: one index along the cut lies in one piece, which a plan cannot write alone; gather the array first with to<Device>(x)
+// expect-22: locus: a constant view is assigned one of its type, and cannot look elsewhere; write run(into(q, r)) to copy the elements
 // expect-19: locus: an expression is computed, not written, so that nothing is assigned here; write slice(x, ...) = e for a part of a tensor, or x = e for a whole one
 #include <locus/locus.hpp>
 using namespace locus;
@@ -87,6 +88,11 @@ void misuse(Tensor<float, Extents<4, 4>> const& z) { row_at(transpose(z), 1) = 0
 void misuse(Tensor<float, Extents<4, 4>, Sharded<0, GpuDevice<0>, GpuDevice<1>>>& z) {
   row_at(z, 1) = 0.f;
 }
+#elif LOCUS_MUST_FAIL == 22
+void misuse() {
+  auto const seen = view<CpuDevice>(x.data(), Extents<4>{});
+  seen = view<CpuDevice>(y.data(), Extents<4>{});
+}
 #else
 void proper(Tensor<float, Extents<4>> const& z) {
   slice(x, {0, 2}) = slice(y, {0, 2});
@@ -100,6 +106,10 @@ void proper(Tensor<float, Extents<4>> const& z) {
   auto seen = view<CpuDevice>(x.data(), Extents<4>{});
   seen = view<CpuDevice>(y.data(), Extents<4>{});
   slice(seen, {1, 3}) = 0.f;
+  auto const constant = seen;
+  constant = y;
+  run(into(constant, seen));
+  no_alias(seen) = y;
   at<0>(seen, 1) = at<0>(y, 2);
   auto sum = x + y, other = sum;
   x = std::move(other);

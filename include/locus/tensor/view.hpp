@@ -56,13 +56,20 @@ class View {
     leaf_.on.value = on;
   }
   View(View const&) = default;
-  /// assignment to a named view makes it view other memory, as with an mdspan
+  /// a named view, assigned one of its type, looks at the memory of that one, as an mdspan and a
+  /// std::span do: std::swap(q, r) exchanges two views. run(into(q, r)) copies the elements
   View& operator=(View const&) & = default;
   template <std::same_as<View> X>
   void operator=(X const&) && {
     static_assert(always_false<X>,
                   "locus: a view without a name would look elsewhere, and no element is copied; "
                   "write run(into(view<Where>(data, extents), e))");
+  }
+  template <std::same_as<View> X>
+  void operator=(X const&) const& {
+    static_assert(always_false<X>,
+                  "locus: a constant view is assigned one of its type, and cannot look elsewhere; "
+                  "write run(into(q, r)) to copy the elements");
   }
   auto leaf() const { return leaf_; }
   locus::device device() const {

@@ -220,6 +220,25 @@ TEST_CASE("a view of a vector reads and writes its elements") {
   CHECK(fetch(sum(view<CpuDevice>(std::span<double const>(v), Extents<3, 2>{}))) == 24);
   CHECK_THROWS_AS(view<CpuDevice>(v, dextents<2>(2, 4)), shape_error);
 }
+TEST_CASE("a view assigned one of its type looks elsewhere; into and an expression copy elements") {
+  auto a = some(3), b = some(3), c = some(3);
+  b = {7, 8, 9};
+  auto const was = a;
+  auto q = view<CpuDevice>(a), r = view<CpuDevice>(b);
+  q = view<CpuDevice>(c);
+  CHECK((q.data() == c.data() && a == was));
+  q = view<CpuDevice>(a);
+  std::swap(q, r);
+  CHECK((q.data() == b.data() && r.data() == a.data() && a == was));
+  run(into(r, q));
+  CHECK((r.data() == a.data() && a == b));
+  q = q + 1.;
+  auto const constant = r;
+  run(into(constant, q));
+  CHECK(a == std::vector<double>{8, 9, 10});
+  using Quiet = decltype(no_alias(q));
+  static_assert(!std::is_assignable_v<Quiet, Quiet>);  // no element would be written
+}
 TEST_CASE("synchronize waits until all devices have finished their work") {
   synchronize();  // no device was used
   on_backends([] {
