@@ -10,7 +10,10 @@
 // expect-8: locus: a generator returns std::optional of an element, empty at its end; from_generator takes a function that makes one for each pass
 // expect-9: locus: a label is one number of an element; look at labels before batch()
 // expect-10: locus: the rows of a rank are those of its batches; write batch(n) first, and distribute behind it
+// expect-11: locus: a dataset keeps the memory of its tensors alive, and a view has none; write from_tensors(eval(v))
+// expect-12: locus: data::resize reads images on the host; write resize(fetch(images), rows, columns)
 #include <locus/data/dataset.hpp>
+#include <locus/data/resize.hpp>
 #include <locus/locus.hpp>
 using namespace locus;
 
@@ -44,10 +47,16 @@ auto misuse() {
 auto misuse() { return data::range(9).batch(3).require_labels<0>(9); }
 #elif LOCUS_MUST_FAIL == 10
 auto misuse() { return data::range(9).rows_of_rank(); }
+#elif LOCUS_MUST_FAIL == 11
+auto misuse(float* at) { return data::from_tensors(view<CpuDevice>(at, dextents<2>{3, 2})); }
+#elif LOCUS_MUST_FAIL == 12
+auto misuse(Tensor<float, Dextents<3>, GpuDevice<0>>& x) { return data::resize(x, 2, 2); }
 #else
 auto proper() {
   return distribute<Two>(
       data::range(9).cache().shuffle().require_labels<0>(9).batch(3).prefetch(2));
 }
 auto rows() { return data::range(9).batch(3).rows_of_rank(); }
+auto of_view(float* at) { return data::from_tensors(eval(view<CpuDevice>(at, dextents<2>{3, 2}))); }
+auto smaller(Tensor<float, Dextents<3>, GpuDevice<0>>& x) { return data::resize(fetch(x), 2, 2); }
 #endif

@@ -240,6 +240,10 @@ auto from_tensors(Tensors const&... tensors) {
       ((std::is_same_v<typename Tensors::policy, CpuDevice> && Tensors::rank() > 0) && ...),
       "locus: a dataset reads rows of tensors on the host; write from_tensors(fetch(x)) for "
       "others, and give each an axis for its rows");
+  static_assert(
+      (requires { tensors.block; } && ...),
+      "locus: a dataset keeps the memory of its tensors alive, and a view has none; write "
+      "from_tensors(eval(v))");
   std::int64_t const rows[] = {tensors.extent(0)...};
   for (std::int64_t const n : rows) detail::require_equal_rows(rows[0], n);
   return detail::dataset_of(

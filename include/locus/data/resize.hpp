@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images of another size: bilinear, with pixel centres at half integers, as TensorFlow 2 resizes.
 #pragma once
-#include <type_traits>  // conditional
+#include <type_traits>  // conditional, is_same
 #include <vector>       // vector
 
-#include <locus/core/error.hpp>       // shape_error
-#include <locus/core/macros.hpp>      // LOCUS_KEEP_APART
-#include <locus/runtime/threads.hpp>  // parallel_for
-#include <locus/shape/element.hpp>    // is_floating_v
-#include <locus/tensor/tensor.hpp>    // Tensor
+#include <locus/core/error.hpp>           // shape_error
+#include <locus/core/macros.hpp>          // LOCUS_KEEP_APART
+#include <locus/runtime/threads.hpp>      // parallel_for
+#include <locus/shape/element.hpp>        // is_floating_v
+#include <locus/tensor/in_row_order.hpp>  // in_row_order
+#include <locus/tensor/tensor.hpp>        // Tensor
 
 namespace locus::data {
 
@@ -85,11 +86,15 @@ void resize_bilinear(resized_t<T>* to, T const* from, std::int64_t images, std::
 ///        a dataset's map
 /// shape: (H, W, C) -> (rows, columns, C), or a batch of them
 /// device: the host
-/// fails: shape_error for images or results without pixels
+/// fails: shape_error for images or results without pixels; at compile time, for images on a GPU
 template <class Images>
   requires(Images::rank() == 3 || Images::rank() == 4)
 auto resize(Images const& images, std::int64_t rows, std::int64_t columns) {
   using T = typename Images::value_type;
+  if constexpr (requires { typename Images::policy; })
+    static_assert(std::is_same_v<typename Images::policy, CpuDevice>,
+                  "locus: data::resize reads images on the host; write resize(fetch(images), rows, "
+                  "columns)");
   constexpr int rank = Images::rank(), first = rank - 3;
   std::int64_t const n = first ? images.extent(0) : 1;
   std::int64_t const h = images.extent(first), w = images.extent(first + 1),
@@ -104,7 +109,8 @@ auto resize(Images const& images, std::int64_t rows, std::int64_t columns) {
   if (first) s.extent[0] = n;
   s.extent[first] = rows, s.extent[first + 1] = columns, s.extent[first + 2] = c;
   Tensor<resized_t<T>, Dextents<rank>> to{Dextents<rank>(s)};
-  resize_bilinear<T>(to.data(), images.data(), n, h, w, c, rows, columns);
+  decltype(auto) from = internal::in_row_order(images);
+  resize_bilinear<T>(to.data(), from.data(), n, h, w, c, rows, columns);
   return to;
 }
 

@@ -4,6 +4,7 @@
 #include <locus/locus.hpp>
 
 #include <locus/data/resize.hpp>
+#include <locus/tensor/column_major.hpp>
 
 #include <message_of.hpp>
 #include <worst_of.hpp>
@@ -50,6 +51,17 @@ TEST_CASE("a batch of images of any extents is resized as the formula says") {
           }
     CHECK(worst < 2e-4);  // places are floats, as TensorFlow's
   }
+}
+
+TEST_CASE("images of another order in memory are resized as those of row order") {
+  Tensor<float, Dextents<3>> x(3, 4, 2);
+  for (std::int64_t i = 0; i < x.size(); ++i) x.data()[i] = float(i * i % 13);
+  ColumnMajor<float, Dextents<3>> const fortran(x);
+  auto const by_columns = view<CpuDevice>(fortran.data(), dextents<3>{3, 4, 2}, layout_left{});
+  auto const want = data::resize(x, 5, 3);
+  CHECK(fetch(all(data::resize(fortran, 5, 3) == want)));
+  CHECK(fetch(all(data::resize(by_columns, 5, 3) == want)));
+  CHECK(fetch(all(data::resize(view<CpuDevice>(x.data(), dextents<3>{3, 4, 2}), 5, 3) == want)));
 }
 
 }  // namespace resize_test

@@ -18,6 +18,7 @@
 #include <locus/nn/optimizers/own_loop.hpp>
 #include <locus/nn/train/callbacks.hpp>
 #include <locus/nn/train/checkpoint.hpp>
+#include <locus/tensor/column_major.hpp>
 #include <message_of.hpp>
 
 namespace trainer_interface_test {
@@ -338,6 +339,76 @@ TEST_CASE("validation data: temporary ones are kept, those with names are read w
     return {.epochs = 2, .validation = {Matrix(x), Matrix(y)}, .verbose = 0};
   }();
   CHECK(t.fit(x, y, kept)["val_loss"] == std::vector<double>{first, first});
+}
+
+TEST_CASE(
+    "arrays of any order in memory: views with strides and ColumnMajor arrays give the same rows") {
+  std::int64_t const rows = 7;
+  Matrix x(rows, 2), y(rows, 1);
+  Tensor<double, Dextents<1>> w(rows);
+  std::vector<double> columns(14), backwards(14), spread(14, 1e6), weights(14, 1e6);
+  std::vector<float> narrow(14);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < 2; ++j) {
+      double const v = double((5 * i + 3 * j) % 11) - 4.5;
+      x(i, j) = v, columns[std::size_t(j * rows + i)] = v;
+      backwards[std::size_t((rows - 1 - i) * 2 + j)] = v;
+      narrow[std::size_t(j * rows + i)] = float(v);
+    }
+    y(i, 0) = spread[std::size_t(2 * i)] = double(i * i) - 3;
+    w(i) = weights[std::size_t(2 * i)] = 1 + double(i % 3);
+  }
+  auto const by_columns = view<CpuDevice>(columns.data(), dextents<2>{rows, 2}, layout_left{});
+  auto const of_floats = view<CpuDevice>(narrow.data(), dextents<2>{rows, 2}, layout_left{});
+  auto const last_first =
+      view<CpuDevice>(backwards.data() + 12, dextents<2>{rows, 2}, layout_stride{{-2, 1}});
+  auto const dense = view<CpuDevice>(x.data(), dextents<2>{rows, 2});
+  auto const targets = view<CpuDevice>(spread.data(), dextents<2>{rows, 1}, layout_stride{{2, 1}});
+  auto const each = view<CpuDevice>(weights.data(), dextents<1>{rows}, layout_stride{{2}});
+  ColumnMajor<double, Dextents<2>> const fortran(x);
+
+  auto t = nn::compile<Mirrored<CpuDevice>, double>(nn::Sequential{nn::Input<2>{}, nn::Dense<1>{}},
+                                                    nn::SGD{.01}, nn::MeanSquaredError{});
+  auto const predicted = t.predict(x, {.batch_size = 3});
+  double const loss = t.evaluate(x, y)["loss"], weighted = t.evaluate(x, y, w)["loss"];
+  REQUIRE(loss != weighted);
+  auto const same = [&](auto const& of) {
+    auto const p = t.predict(of, {.batch_size = 3});
+    REQUIRE(p.extent(0) == rows);
+    for (std::int64_t i = 0; i < rows; ++i) CHECK(p(i, 0) == predicted(i, 0));
+    CHECK(t.evaluate(of, y, {.batch_size = 3})["loss"] == doctest::Approx(loss));
+    CHECK(t.evaluate(of, targets)["loss"] == doctest::Approx(loss));
+    CHECK(t.evaluate(of, targets, each)["loss"] == doctest::Approx(weighted));
+  };
+  same(by_columns), same(last_first), same(dense), same(fortran), same(of_floats);
+
+  // a step, and an epoch: the losses are those of the dense arrays
+  auto const first = [&](auto const& of, auto const& wanted) {
+    auto fresh = nn::compile<Mirrored<CpuDevice>, double>(
+        nn::Sequential{nn::Input<2>{}, nn::Dense<1>{}}, nn::SGD{.01}, nn::MeanSquaredError{});
+    double const step = fresh.train_on_batch(of, wanted)["loss"];
+    auto const h = fresh.fit(of, wanted, {.epochs = 2, .verbose = 0, .batch_size = 2});
+    return std::vector<double>{step, h["loss"][0], h["loss"][1]};
+  };
+  auto const by_rows = first(x, y);
+  CHECK(first(by_columns, targets) == by_rows);
+  CHECK(first(last_first, y) == by_rows);
+  CHECK(first(fortran, targets) == by_rows);
+  CHECK(first(dense, y) == by_rows);
+  CHECK(first(of_floats, targets) == by_rows);
+}
+
+TEST_CASE("labels of a view with strides are checked where they lie") {
+  std::int32_t const labels[] = {0, 99, 1, 99, 2, 99};  // every second one is a label
+  auto const y = view<CpuDevice>(labels, dextents<1>{3}, layout_stride{{2}});
+  Matrix const x{{1}, {2}, {3}};
+  auto t = nn::compile<CpuDevice, double>(
+      nn::Sequential{nn::Input<1>{}, nn::Dense<3, nn::activation::softmax>{}}, nn::SGD{.01},
+      nn::SparseCategoricalCrossentropy{});
+  Tensor<std::int32_t, Dextents<1>> const dense{0, 1, 2};
+  double const loss = t.evaluate(x, dense)["loss"];
+  CHECK(t.evaluate(x, y)["loss"] == doctest::Approx(loss));
+  CHECK(t.train_on_batch(x, y)["loss"] == doctest::Approx(loss));
 }
 
 }  // namespace trainer_interface_test

@@ -5,12 +5,13 @@
 #include <limits>   // numeric_limits
 #include <utility>  // in_range
 
-#include <locus/data/number_text.hpp>  // number_text
-#include <locus/nn/layers/layer.hpp>   // batch_of
-#include <locus/ops/arithmetic.hpp>    // cast
-#include <locus/ops/math.hpp>          // maximum, minimum, trunc, where
-#include <locus/tensor/eval.hpp>       // to
-#include <locus/tensor/relabel.hpp>    // relabel
+#include <locus/data/number_text.hpp>     // number_text
+#include <locus/nn/layers/layer.hpp>      // batch_of
+#include <locus/ops/arithmetic.hpp>       // cast
+#include <locus/ops/math.hpp>             // maximum, minimum, trunc, where
+#include <locus/tensor/eval.hpp>          // to
+#include <locus/tensor/in_row_order.hpp>  // in_row_order
+#include <locus/tensor/relabel.hpp>       // relabel
 
 LOCUS_COLD_BEGIN
 
@@ -93,7 +94,8 @@ auto as_whole(X const& x) {
 }  // namespace detail
 
 /// means: x as batch_of<T, Rank, Replicas>
-/// cost:  nothing if x has that element type and those devices; otherwise a copy to the replicas
+/// cost:  nothing if x is a tensor with that element type and those devices; otherwise a copy to the
+///        replicas
 /// fails: at compile time, if x has another rank; shape_error, where T are integers, for a value on
 ///        the host that is no T
 template <class T, int Rank, class Replicas, class X>
@@ -103,7 +105,10 @@ batch_of<T, Rank, Replicas> batch_as(X const& x) {
                 "locus: a batch has another number of axes than the model takes: one for the rows, "
                 "then those of nn::Input; reshape the data or name another Input");
   shape const s = x.extents().as_shape();
-  if constexpr (!std::is_same_v<typename X::value_type, T>) {
+  if constexpr (!requires { x.block; })  // a view
+    return batch_as<T, Rank, Replicas>(
+        Tensor<typename X::value_type, Dextents<Rank>, typename X::policy>(x));
+  else if constexpr (!std::is_same_v<typename X::value_type, T>) {
     if constexpr (std::is_same_v<typename X::policy, CpuDevice>) {
       Tensor<T, Dextents<Rank>, CpuDevice> converted{Dextents<Rank>(s)};
       for (std::int64_t i = 0; i < x.size(); ++i) {
@@ -137,7 +142,8 @@ auto rows_of(X const& x, std::int64_t begin, std::int64_t end) {
   std::int64_t const row = s.extent[0] ? s.size() / s.extent[0] : 0;
   s.extent[0] = end - begin;
   Tensor<T, Dextents<X::rank()>, CpuDevice> r{Dextents<X::rank()>(s)};
-  detail::copy_bytes(r.data(), x.data() + begin * row, s.size() * std::int64_t(sizeof(T)));
+  decltype(auto) all = locus::internal::in_row_order(x);
+  detail::copy_bytes(r.data(), all.data() + begin * row, s.size() * std::int64_t(sizeof(T)));
   return r;
 }
 
@@ -149,8 +155,9 @@ void for_each_slice(X const& x, std::int64_t n, F&& f) {
     throw configuration_error(text << "locus: the batch size is " << n
                                    << "; write a positive number");
   }
+  decltype(auto) all = locus::internal::in_row_order(x);
   for (std::int64_t i = 0; i < x.extent(0); i += n)
-    f(rows_of(x, i, i + n < x.extent(0) ? i + n : x.extent(0)));
+    f(rows_of(all, i, i + n < x.extent(0) ? i + n : x.extent(0)));
 }
 
 /// means: collects the rows of batches in one tensor on the host

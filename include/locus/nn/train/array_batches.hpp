@@ -7,6 +7,7 @@
 #include <locus/core/array.hpp>            // dynamic_array
 #include <locus/nn/layers/batch_cast.hpp>  // copy_bytes
 #include <locus/ops/philox.hpp>            // random_bits
+#include <locus/tensor/in_row_order.hpp>   // in_row_order
 
 LOCUS_COLD_BEGIN
 
@@ -57,13 +58,15 @@ auto gathered(X const& x, std::int64_t const* order, std::int64_t rows) {
 }  // namespace detail
 
 /// means: batches of arrays on the host: examples, targets, and perhaps a weight for each row; in a
-///        new order in each pass if `shuffle`. The arrays must outlive it
+///        new order in each pass if `shuffle`. The arrays must outlive it; those of another order in
+///        memory are copied once
 template <class X, class... Y>
 class array_batches {
  public:
   array_batches(std::int64_t batch_size, bool shuffle, std::uint64_t seed, X const& x,
                 Y const&... y)
-      : arrays_(x, y...), size_(batch_size), seed_(seed), shuffle_(shuffle) {
+      : arrays_(locus::internal::in_row_order(x), locus::internal::in_row_order(y)...),
+        size_(batch_size), seed_(seed), shuffle_(shuffle) {
     int number = 0;
     (detail::require_rows(x.extent(0), y.extent(0), number++ == 0 ? "targets" : "weights"), ...);
     if (batch_size < 1) {
@@ -107,7 +110,7 @@ class array_batches {
   iterator end() const { return {*this, std::int64_t(order_.size())}; }
 
  private:
-  std::tuple<X const&, Y const&...> arrays_;
+  std::tuple<locus::internal::in_row_order_t<X>, locus::internal::in_row_order_t<Y>...> arrays_;
   std::int64_t size_;
   std::uint64_t seed_, epoch_ = 0;
   bool shuffle_;

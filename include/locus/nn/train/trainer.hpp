@@ -615,8 +615,9 @@ class Trainer final : public training {
   void require_classes(Y const& y) const {
     shape const out = network_->output_extents();
     std::int64_t const classes = out.extent[out.rank - 1];
+    decltype(auto) labels = locus::internal::in_row_order(y);
     for (std::int64_t i = 0; i < y.size(); ++i) {
-      auto const v = static_cast<std::int64_t>(y.data()[i]);
+      auto const v = static_cast<std::int64_t>(labels.data()[i]);
       if (v >= 0 && v < classes) continue;
       message text;
       throw shape_error(text << "locus: the label of row " << i / (y.size() / y.extent(0))
