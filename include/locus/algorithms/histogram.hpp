@@ -58,8 +58,7 @@ inline namespace LOCUS_MODE {
 ///        range, and NaN, are not counted
 /// shape: (Bins); histogram(x, low, high, bins): for a number that is known when the program runs
 /// device: x in pieces along any axis: each replica has a term of the counts
-/// cost:  one launch on the host, one pass; on a GPU two kernels and CUB's histogram for 2^23
-///        elements each; no fusion
+/// cost:  one launch on the host, two on a GPU; one pass, no fusion
 /// fails: at compile time, for booleans and complex numbers; configuration_error, for low and high that are no range
 /// units: int64; no derivative
 /// after: NumPy's histogram, whose last bin is closed too

@@ -15,6 +15,7 @@
 #include <locus/data/shuffle.hpp>   // shuffle_stage
 #include <locus/data/sources.hpp>   // tensor_source
 #include <locus/data/waiting.hpp>   // pass_clock
+#include <locus/tensor/view.hpp>    // tensor_owner
 
 namespace locus::data {
 
@@ -230,7 +231,7 @@ class Dataset {
 
 /// means: elements (row i of each tensor) of tensors on the host; a number for a tensor of rank 1
 /// cost:  none; the dataset shares the memory of the tensors and keeps it alive
-/// fails: shape_error, when the tensors differ in rows
+/// fails: shape_error, when the tensors differ in rows; at compile time, for views
 /// after: tf.data.Dataset.from_tensor_slices
 template <class... Tensors>
 auto from_tensors(Tensors const&... tensors) {
@@ -241,7 +242,7 @@ auto from_tensors(Tensors const&... tensors) {
       "locus: a dataset reads rows of tensors on the host; write from_tensors(fetch(x)) for "
       "others, and give each an axis for its rows");
   static_assert(
-      (requires { tensors.block; } && ...),
+      (tensor_owner<Tensors> && ...),
       "locus: a dataset keeps the memory of its tensors alive, and a view has none; write "
       "from_tensors(eval(v))");
   std::int64_t const rows[] = {tensors.extent(0)...};

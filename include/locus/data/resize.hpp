@@ -86,6 +86,7 @@ void resize_bilinear(resized_t<T>* to, T const* from, std::int64_t images, std::
 ///        a dataset's map
 /// shape: (H, W, C) -> (rows, columns, C), or a batch of them
 /// device: the host
+/// cost:  one pass; images that do not lie in row order are copied first
 /// fails: shape_error for images or results without pixels; at compile time, for images on a GPU
 template <class Images>
   requires(Images::rank() == 3 || Images::rank() == 4)

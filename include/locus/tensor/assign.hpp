@@ -196,7 +196,7 @@ struct NoAlias {
     t.no_alias = true;
     return t;
   }
-  NoAlias& operator=(NoAlias const&) = delete;  // it would write no element
+  NoAlias& operator=(NoAlias const&) = delete;  // no element would be written
   template <tensor_operand X, class Mode = mode>
   [[gnu::always_inline]] void operator=(X&& x) const {
     locus::run(into(*this, std::forward<X>(x)), runtime::site_of_operator());

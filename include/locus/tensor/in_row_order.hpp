@@ -5,6 +5,7 @@
 
 #include <locus/expr/leaf.hpp>      // ViewLeaf
 #include <locus/tensor/tensor.hpp>  // Tensor
+#include <locus/tensor/view.hpp>    // tensor_owner
 
 namespace locus::internal {
 
@@ -18,15 +19,12 @@ inline constexpr bool is_dense_view<ViewLeaf<T, E, Where, true>> = true;
 /// shape: that of x     device: x's     cost: none, or a copy
 template <class X>
 decltype(auto) in_row_order(X const& x) {
-  if constexpr (requires { x.block; })
+  if constexpr (tensor_owner<X> || !tensor_operand<X>)  // the latter: a row of a dataset
     return (x);
-  else if constexpr (requires { x.leaf(); }) {
-    if constexpr (is_dense_view<decltype(x.leaf())>)
-      return (x);
-    else
-      return Tensor<typename X::value_type, Dextents<X::rank()>, typename X::policy>(x);
-  } else
-    return (x);  // an element of a dataset
+  else if constexpr (is_dense_view<decltype(x.leaf())>)
+    return (x);
+  else
+    return Tensor<typename X::value_type, Dextents<X::rank()>, typename X::policy>(x);
 }
 template <class X>
 using in_row_order_t = decltype(in_row_order(std::declval<X const&>()));

@@ -12,6 +12,7 @@
 #include <locus/tensor/eval.hpp>          // to
 #include <locus/tensor/in_row_order.hpp>  // in_row_order
 #include <locus/tensor/relabel.hpp>       // relabel
+#include <locus/tensor/view.hpp>          // tensor_owner
 
 LOCUS_COLD_BEGIN
 
@@ -105,7 +106,7 @@ batch_of<T, Rank, Replicas> batch_as(X const& x) {
                 "locus: a batch has another number of axes than the model takes: one for the rows, "
                 "then those of nn::Input; reshape the data or name another Input");
   shape const s = x.extents().as_shape();
-  if constexpr (!requires { x.block; })  // a view
+  if constexpr (!tensor_owner<X>)
     return batch_as<T, Rank, Replicas>(
         Tensor<typename X::value_type, Dextents<Rank>, typename X::policy>(x));
   else if constexpr (!std::is_same_v<typename X::value_type, T>) {

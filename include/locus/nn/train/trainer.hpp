@@ -18,6 +18,7 @@
 #include <locus/nn/train/explain_trainer.hpp>   // plan_story
 #include <locus/nn/train/finite.hpp>            // refuse_loss
 #include <locus/run/late_results.hpp>           // late_results
+#include <locus/tensor/in_row_order.hpp>        // in_row_order
 
 LOCUS_COLD_BEGIN
 
@@ -607,17 +608,18 @@ class Trainer final : public training {
     if constexpr (Loss::sparse) {
       // its assertion explains targets that are not labels
       static_cast<void>(sizeof(objective<T, typename Y::value_type, Replicas, Loss, Metrics...>));
-      if constexpr (std::is_same_v<typename Y::policy, CpuDevice>) require_classes(y);
     }
-    return batch_as<label, Y::rank(), Replicas>(y);
+    decltype(auto) rows = locus::internal::in_row_order(y);
+    if constexpr (Loss::sparse && std::is_same_v<typename Y::policy, CpuDevice>)
+      require_classes(rows);
+    return batch_as<label, Y::rank(), Replicas>(rows);
   }
   template <class Y>
   void require_classes(Y const& y) const {
     shape const out = network_->output_extents();
     std::int64_t const classes = out.extent[out.rank - 1];
-    decltype(auto) labels = locus::internal::in_row_order(y);
     for (std::int64_t i = 0; i < y.size(); ++i) {
-      auto const v = static_cast<std::int64_t>(labels.data()[i]);
+      auto const v = static_cast<std::int64_t>(y.data()[i]);
       if (v >= 0 && v < classes) continue;
       message text;
       throw shape_error(text << "locus: the label of row " << i / (y.size() / y.extent(0))
