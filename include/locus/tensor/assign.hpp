@@ -190,7 +190,10 @@ struct NoAlias {
   using policy = typename To::policy;
   using value_type = typename To::value_type;
   using extents_type = typename To::extents_type;
-  std::conditional_t<tensor_owner<To>, detail::tensor_destination<To>, To> to;
+  using member = std::conditional_t<tensor_owner<To>, detail::tensor_destination<To>, To>;
+  member to;
+  explicit NoAlias(member const& of) : to(of) {}
+  NoAlias(NoAlias const&) = default;
   target as_target() const {
     target t = to.as_target();
     t.no_alias = true;
@@ -207,9 +210,9 @@ struct NoAlias {
 template <destination To>
 auto no_alias(To& to) {
   if constexpr (tensor_owner<To>)
-    return NoAlias<To>{{&to}};
+    return NoAlias<To>(detail::tensor_destination<To>{&to});
   else
-    return NoAlias<To>{to};
+    return NoAlias<To>(to);
 }
 
 /// means: a compile-time guarantee of no copy between devices     fails: at compile time
